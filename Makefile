@@ -1,0 +1,68 @@
+# Tributary's tasks. `make` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := help
+
+TOOL := go tool -modfile=tools/go.mod
+LINT := go tool -modfile=tools/golangci/go.mod golangci-lint
+# The long legs of the tests, which fetch hundreds of megabytes more. Only test-all runs them.
+LONG := github.com/tributary-lake/tributary/e2e/flink
+# The packages to test instead of all but the long legs. devstack, tools and the test-only modules have their own go.mod.
+PKGS ?=
+GOTEST := $(TOOL) gotestsum --format pkgname-and-test-fails -- -race -timeout 40m -p 2
+FUZZTIME ?= 5s
+RELEASE ?= 0.1.0
+
+help: ## list these tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/worker and bin/starter, without cgo
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./worker ./starter
+
+demo: ## sync eight demo shards into a local Paimon table, with an embedded Temporal and its UI (first time: builds it, minutes)
+	go run ./starter demo
+
+dev: ## keep Temporal (127.0.0.1:7233) and its UI (127.0.0.1:8233) up until interrupted
+	go run ./starter dev
+
+setup: ## fetch the servers and readers that the tests use; `make test` does it by itself
+	go run ./internal/testenv/cmd/testenv install
+
+test: ## all tests but the long legs, with -race against real servers, fetching what they need
+	pkgs="$(PKGS)"; [ -n "$$pkgs" ] || pkgs=$$(go list ./... | grep -vxF $(addprefix -e ,$(LONG))) || exit 1; $(GOTEST) $$pkgs
+	$(MAKE) -C devstack test
+	cd examples/composecheck && GOWORK=off go test ./...
+
+test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more, minutes)
+	$(GOTEST) $(LONG)
+
+race: test ## the same as test: -race is always on
+
+sweep: ## break every single file operation of a run, in every way, and check the table (make test tries every seventh)
+	go test ./activities -run Sweep -timeout 60m -v -every-point | grep -v ERROR
+
+# Go's fuzzer now and then fails with its own deadline. What really failed is kept as an input, and fails the second try too.
+fuzz: ## every fuzz target for FUZZTIME (5s)
+	@set -e; for d in $$(grep -rl --include=*_test.go 'func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -ho 'func Fuzz[A-Za-z0-9_]*' $$d/*_test.go | sed 's/func //' | sort -u); do \
+	    echo "fuzz $$d $$f"; \
+	    try() { go test $$d -run "^$$f$$" -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; }; \
+	    try > .fuzz.log 2>&1 || { cat .fuzz.log; try; }; done; done; rm -f .fuzz.log
+
+bench: ## time and memory of large commits; then rows a second, CPU and peak memory beside the MariaDB client (BENCH='-rounds 2 -shapes wide')
+	go run ./e2e/bench/commits
+	go run ./e2e/bench $(BENCH)
+
+golden: ## record histories of real runs for the replay test of later releases
+	go test ./e2e -run TestHistoriesReplay -update-histories $(CURDIR)/workflows/testdata/replay/$(RELEASE)
+
+lint: ## gofumpt, go vet, golangci-lint, workflowcheck
+	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go'))" || { $(TOOL) gofumpt -l $$(git ls-files '*.go'); echo "run: make fmt"; exit 1; }
+	go vet ./...
+	$(TOOL) workflowcheck ./workflows/...
+	$(LINT) run
+
+fmt: ## format the code
+	$(TOOL) gofumpt -w $$(git ls-files '*.go')
+
+.PHONY: help build demo dev setup test test-all race sweep fuzz bench golden lint fmt

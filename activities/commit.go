@@ -1,0 +1,222 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tributary-lake/tributary/lake/commit"
+	"github.com/tributary-lake/tributary/ledger"
+)
+
+// Committer verifies and commits.
+type Committer struct {
+	Env Env
+}
+
+// Verify checks that every unit of the plan was claimed and that the rows read, written and listed in the messages are
+// the same number. It changes nothing.
+func (c *Committer) Verify(ctx context.Context, in VerifyInput) (*ledger.Counts, error) {
+	defer beat(ctx)()
+	r, err := c.open(ctx, in.TableRun)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	_, counts, err := r.messages(ctx)
+	return &counts, err
+}
+
+// Commit publishes what the run wrote, once, whatever number of times it is called.
+func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, error) {
+	defer beat(ctx)()
+	r, err := c.open(ctx, in.TableRun)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	result, err := r.commit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &TableResult{
+		Status: StateCommitted, Snapshot: result.Snapshot, Kind: result.Kind,
+		Read: result.Counts.RowsRead, Written: result.Counts.RowsWritten, Bytes: result.Counts.Bytes, Files: result.Counts.Files,
+		Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency, Notes: r.plan.Notes,
+	}
+	if result.Snapshot == 0 {
+		t.Status = StateUnchanged
+	}
+	return t, nil
+}
+
+// open opens a run that must have a plan.
+func (c *Committer) open(ctx context.Context, in TableRun) (*run, error) {
+	r, err := openRun(ctx, c.Env, in)
+	if err != nil {
+		return nil, err
+	}
+	if r.plan == nil {
+		r.close()
+		return nil, noPlan(r.ledger)
+	}
+	return r, nil
+}
+
+// commit decides and publishes. All that can refuse is checked before COMMIT is written; from then on the messages are
+// published by whoever comes, and nothing is deleted.
+func (r *run) commit(ctx context.Context) (*ledger.Result, error) {
+	if done, err := r.ledger.Result(ctx); err != nil || done != nil {
+		if err == nil && done.Outcome == ledger.Aborted {
+			err = fmt.Errorf("%w: start a new one", ErrAborted)
+		}
+		return done, err
+	}
+	verdict, err := r.ledger.Decision(ctx, identifier)
+	if err != nil {
+		return nil, err
+	}
+	if verdict == ledger.Abort {
+		return nil, fmt.Errorf("%w before it was committed: start a new one", ErrAborted)
+	}
+	messages, counts, err := r.messages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req := r.request(messages)
+	if verdict == "" {
+		if err := r.decide(ctx, req, counts); err != nil {
+			return nil, err
+		}
+	}
+	result := ledger.Result{Outcome: ledger.Committed, Counts: counts}
+	if len(messages) > 0 || r.plan.Overwrite {
+		published, err := r.committer().Publish(ctx, req)
+		if errors.Is(err, commit.ErrFenced) {
+			// Whoever fenced it off may not have lived to remove the files.
+			if _, dropped := r.drop(ctx); dropped != nil {
+				return nil, dropped
+			}
+			return nil, fmt.Errorf("%w: %w", ErrAborted, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		result.Snapshot, result.Kind = int64(published.Snapshot), string(r.kind())
+	}
+	return r.finish(ctx, result)
+}
+
+// decide makes every check that can refuse the commit and writes COMMIT.
+func (r *run) decide(ctx context.Context, req commit.Request, counts ledger.Counts) error {
+	if err := r.mayCommit(ctx, counts); err != nil {
+		return err
+	}
+	if err := r.committer().Check(ctx, req); err != nil {
+		return err
+	}
+	// Again: the consumer made at plan time may have expired by its age.
+	if err := r.pin(ctx, req.Base); err != nil {
+		return err
+	}
+	verdict, err := r.ledger.Decide(ctx, identifier, ledger.Commit)
+	if err == nil && verdict != ledger.Commit {
+		err = fmt.Errorf("%w before it was committed: start a new one", ErrAborted)
+	}
+	return err
+}
+
+// finish records the end and releases the snapshots.
+func (r *run) finish(ctx context.Context, result ledger.Result) (*ledger.Result, error) {
+	stands, err := r.ledger.Finish(ctx, result)
+	if err != nil {
+		return nil, err
+	}
+	return stands, r.unpin(ctx)
+}
+
+// mayCommit refuses to empty a table that has rows because the source has none, unless the job says so.
+func (r *run) mayCommit(ctx context.Context, counts ledger.Counts) error {
+	if !r.plan.Overwrite || counts.RowsWritten > 0 || r.plan.EmptyTarget {
+		return nil
+	}
+	latest, err := r.snapshots().Latest(ctx)
+	if err != nil || latest == nil || latest.TotalRecordCount == 0 {
+		return err
+	}
+	return fmt.Errorf("%w: the source has no rows and the target %s has %d: set empty_source: empty if it shall be emptied",
+		ErrPlanRefused, r.session.Spec.Target, latest.TotalRecordCount)
+}
+
+// Cleaner removes what a settled run left behind.
+type Cleaner struct {
+	Env Env
+}
+
+// Clean removes files that the run's lost attempts left in the table's folder. It can be called at any time after the
+// end, and again.
+func (c *Cleaner) Clean(ctx context.Context, in CleanInput) (int, error) {
+	defer beat(ctx)()
+	r, err := openRun(ctx, c.Env, in.TableRun)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	if r.plan == nil {
+		return 0, nil
+	}
+	return r.clean(ctx)
+}
+
+// clean deletes data files that carry a prefix of the run and that no committed message names, and releases snapshots that
+// an interrupted call may have left pinned.
+func (r *run) clean(ctx context.Context) (int, error) {
+	result, err := r.ledger.Result(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if result == nil {
+		return 0, fmt.Errorf("%w: the run at %s has not ended, nothing is removed", ErrMismatch, r.ledger.URI())
+	}
+	keep := map[string]bool{}
+	if result.Outcome == ledger.Committed {
+		messages, _, err := r.messages(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range messages {
+			for _, f := range m.Data.NewFiles {
+				keep[f.Name] = true
+			}
+		}
+	}
+	n, err := r.remove(ctx, keep)
+	return n, errors.Join(err, r.unpin(ctx))
+}
+
+// remove deletes the run's data files but those to keep.
+func (r *run) remove(ctx context.Context, keep map[string]bool) (int, error) {
+	prefixes, err := r.ledger.Prefixes(ctx)
+	if err != nil || len(prefixes) == 0 {
+		return 0, err
+	}
+	paths, err := r.table.DataFiles(ctx, func(name string) bool {
+		return !keep[name] && ofAttempt(prefixes, name)
+	})
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	for _, p := range paths {
+		failed = errors.Join(failed, r.session.Warehouse.Delete(ctx, p))
+	}
+	return len(paths), failed
+}
+
+// ofAttempt tells whether a file is of one of the attempts with these prefixes.
+func ofAttempt(prefixes map[string]bool, name string) bool {
+	return len(name) > prefixLen && prefixes[name[:prefixLen]]
+}
+
+// prefixLen is the length of every attempt's prefix: data-<uuid>-.
+const prefixLen = len("data-00000000-0000-0000-0000-000000000000-")

@@ -1,0 +1,106 @@
+package activities
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/tributary-lake/tributary/lake/catalog"
+	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/row"
+	"github.com/tributary-lake/tributary/source"
+)
+
+// Env opens what a job names. internal/app implements it; a test gives its own.
+type Env interface {
+	// Job checks a job file in JSON. Errors wrap ErrConfig and list every problem.
+	Job(ctx context.Context, job json.RawMessage) (*Job, error)
+	// Staging opens a staging root.
+	Staging(ctx context.Context, uri string) (fileio.Store, error)
+	// Open opens the source and the target of one table of a job.
+	Open(ctx context.Context, job json.RawMessage, table string) (*Session, error)
+}
+
+// Job is what activities need to know of a job file.
+type Job struct {
+	Name string
+	// Staging is the URI of the staging root.
+	Staging  string
+	Settings Settings
+	Tables   []TableSpec
+}
+
+// TableSpec is what activities need to know of a logical table.
+type TableSpec struct {
+	// Job is the job's name.
+	Job  string
+	Name string
+	// Warehouse is the URI of the warehouse root.
+	Warehouse string
+	Target    catalog.Identifier
+	// PartitionKeys and Options of a table that is created.
+	PartitionKeys []string
+	Options       map[string]string
+	// Overwrite replaces the table's rows (mode full-refresh); otherwise they are added (mode append).
+	Overwrite bool
+	// ReplaceForeign lets the commit remove what another writer added since the plan (on_conflict: replace).
+	ReplaceForeign bool
+	// Drift tells what becomes of shards that differ, and of a target that differs from them: see fit.
+	Drift source.DriftPolicy
+	// EmptyTarget lets an empty source empty a target that has rows (empty_source: empty).
+	EmptyTarget bool
+	// Retention is how long a settled run's ledger is kept.
+	Retention time.Duration
+	// PackRows is up to how many estimated rows small splits are packed into one unit; 0 packs none.
+	PackRows int64
+	// Where is a condition on every shard, or empty.
+	Where string
+	// RowGroupBytes bounds the rows that one open data file holds in memory.
+	RowGroupBytes int
+	// SerializerVersion is the version of Paimon's serializer that message files are written in; 0 is the library's default.
+	SerializerVersion int
+	// BatchRows and BatchBytes bound a batch between reader and writer.
+	BatchRows, BatchBytes int
+}
+
+// Session is an open source and target of one table.
+type Session struct {
+	Spec      TableSpec
+	Source    Source
+	Warehouse fileio.Store
+	Catalog   catalog.Catalog
+	// Close gives the session back.
+	Close func()
+}
+
+// Source reads one logical table.
+type Source interface {
+	// Discover finds the shards of the table with their columns mapped. Nothing found is ErrPlanRefused.
+	Discover(ctx context.Context) ([]source.Table, error)
+	// Merge makes one schema of the shards: the target's fields and, per shard that is not left out in order, how it is read.
+	Merge(tables []source.Table) (*Merged, error)
+	// Split cuts a shard.
+	Split(ctx context.Context, t source.Table) ([]source.Split, error)
+	// Read reads the rows of a split, provenance columns filled from the shard's name. It hands each full batch to emit, which gives an empty one of the same columns for
+	// it, and tells what it did.
+	Read(ctx context.Context, r source.Read, emit func(full *row.Batch) (empty *row.Batch, err error)) (source.ReadStats, error)
+	// Consistency states what a unit's rows reflect: split.
+	Consistency() string
+}
+
+// targetID names a target table in a workflow id and in the staging folder, whatever its length and characters.
+func targetID(warehouse string, id catalog.Identifier) string {
+	sum := sha256.Sum256([]byte(warehouse + "\x00" + id.Database + "\x00" + id.Table))
+	return hex.EncodeToString(sum[:8])
+}
+
+// WorkflowID is the id of the SyncTable workflow of a target table.
+func WorkflowID(warehouse string, id catalog.Identifier) string {
+	name := id.Database + "." + id.Table
+	if len(name) > 100 {
+		name = name[:100]
+	}
+	return "tributary-table-" + name + "-" + targetID(warehouse, id)
+}

@@ -1,0 +1,304 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tributary-lake/tributary/lake/catalog"
+	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/lake/snapshot"
+	"github.com/tributary-lake/tributary/ledger"
+	"github.com/tributary-lake/tributary/source"
+)
+
+// Planner plans runs.
+type Planner struct {
+	Env     Env
+	Settler *Settler
+}
+
+// Merged is one schema of many shards.
+type Merged struct {
+	// Fields of the target, provenance columns included, in order. Their ids are not assigned.
+	Fields []schema.Field
+	// Outputs tells for each shard that is not left out how it is read, in the order of Fields.
+	Outputs [][]source.Output
+	// Drifts are the differences between the shards and what became of them.
+	Drifts []source.Drift
+	// LeftOut are shards that are not read, as they cannot be merged.
+	LeftOut []source.LeftOut
+}
+
+// draft is a plan in the making.
+type draft struct {
+	tables []source.Table
+	merged *Merged
+	// outputs tells for each table how it is read, in the order of the planned schema.
+	outputs [][]source.Output
+	splits  [][]source.Split
+	// existing is the target's schema, nil when it has to be created.
+	existing *schema.Table
+	// planned is the schema that the run writes with.
+	planned *schema.Table
+	// changes lead from the existing schema to the planned one; alters says for people what they were before any was made.
+	changes []schema.Change
+	alters  []string
+	base    snapshot.ID
+	path    string
+	// notes are what a person should know before the run, a sentence each; drift are those about shards that differ,
+	// fitNotes about the target's columns.
+	notes, drift, fitNotes []string
+}
+
+// Plan settles older runs of the table, then fixes what this run is going to do. A run that has a plan keeps it.
+func (p *Planner) Plan(ctx context.Context, in PlanInput) (*Planned, error) {
+	defer beat(ctx)()
+	staging, err := p.Env.Staging(ctx, in.Staging)
+	if err != nil {
+		return nil, err
+	}
+	job, err := jobOf(ctx, staging, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Env.Open(ctx, job, in.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	r := newRun(staging, s, in.Key)
+	if err := r.load(ctx); err != nil {
+		return nil, err
+	}
+	if r.plan != nil {
+		return r.resume(ctx)
+	}
+	if err := p.Settler.settle(ctx, in.TableRun, s); err != nil {
+		return nil, err
+	}
+	d, err := prepareDraft(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.Mark(ctx, staging, r.target, in.Key); err != nil {
+		return nil, err
+	}
+	if d.existing == nil {
+		if d.planned, err = s.Catalog.CreateTable(ctx, s.Spec.Target, d.planned); err != nil {
+			return nil, cannot("create", s.Spec.Target, err)
+		}
+	} else if err := evolve(ctx, s, d); err != nil {
+		return nil, err
+	}
+	return r.keep(ctx, d)
+}
+
+// cannot refuses the plan where another try to create or alter the target would meet the same. A table that another writer
+// has just made, or a store that fails, may let the next try pass.
+func cannot(act string, target catalog.Identifier, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, catalog.ErrName) {
+		return fmt.Errorf("%w: %s %s: %w", ErrPlanRefused, act, target, err)
+	}
+	return fmt.Errorf("%s %s: %w", act, target, err)
+}
+
+// prepareDraft reads the source and the target and writes nothing.
+func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
+	d := &draft{path: s.Catalog.Path(s.Spec.Target)}
+	var err error
+	if d.tables, err = s.Source.Discover(ctx); err != nil {
+		return nil, err
+	}
+	if d.merged, err = s.Source.Merge(d.tables); err != nil {
+		return nil, err
+	}
+	found := len(d.tables)
+	d.tables = slices.DeleteFunc(d.tables, func(t source.Table) bool {
+		return slices.ContainsFunc(d.merged.LeftOut, func(l source.LeftOut) bool { return l.Shard == t.Shard })
+	})
+	d.existing, err = s.Catalog.LoadTable(ctx, s.Spec.Target)
+	switch {
+	case errors.Is(err, catalog.ErrNotExist):
+		d.existing = nil
+		d.planned, err = schema.New(schema.Spec{
+			Fields: d.merged.Fields, PartitionKeys: s.Spec.PartitionKeys, Options: s.Spec.Options, TimeMillis: time.Now().UnixMilli(),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
+		}
+		d.outputs = d.merged.Outputs
+	case err != nil:
+		return nil, fmt.Errorf("load target %s: %w", s.Spec.Target, err)
+	default:
+		if err := fit(s.Spec, d); err != nil {
+			return nil, err
+		}
+	}
+	if err := schema.CheckWritable(d.planned); err != nil {
+		return nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
+	}
+	if keys := d.planned.PrimaryKeys; len(keys) > 0 {
+		// Units are written independently, and of a bucket of a key table only one writer may be at work.
+		return nil, fmt.Errorf("%w: target %s has the primary key %s, and runs into key tables are not available yet: use another target",
+			ErrPlanRefused, s.Spec.Target, strings.Join(keys, ", "))
+	}
+	latest, err := snapshot.NewManager(s.Warehouse, d.path).Latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the snapshots of target %s: %w", s.Spec.Target, err)
+	}
+	d.drift = driftNotes(d.merged, found)
+	for _, c := range d.changes {
+		d.alters = append(d.alters, c.String())
+	}
+	if latest != nil {
+		d.base = latest.ID
+		d.notes = append(d.notes, fewerShards(s.Spec, latest, len(d.tables))...)
+		if err := mayLeaveOut(ctx, s, d, latest, found); err != nil {
+			return nil, err
+		}
+	}
+	return d, splitAll(ctx, s, d)
+}
+
+// shardsProperty is the property of a snapshot that counts the shards it was made of.
+const shardsProperty = "tributary.shards"
+
+// fewerShards warns of a refresh that would drop the rows of shards which the job's last commit still had: MySQL shows an
+// account only what it may read, so a right that is gone looks like a table that is gone.
+func fewerShards(spec TableSpec, latest *snapshot.Snapshot, now int) []string {
+	before, err := strconv.Atoi(latest.Properties[shardsProperty])
+	if err != nil || !spec.Overwrite || latest.Properties[jobProperty] != spec.Job || now >= before {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d shards where snapshot %d was made of %d: rows of the missing ones will not be in the table any more; were they dropped, or may the account no longer read them?",
+		now, latest.ID, before)}
+}
+
+// splitAll cuts every shard; shards of one instance wait for its connections in the source.
+func splitAll(ctx context.Context, s *Session, d *draft) error {
+	d.splits = make([][]source.Split, len(d.tables))
+	return parallel(ctx, len(d.tables), 16, func(ctx context.Context, i int) error {
+		splits, err := s.Source.Split(ctx, d.tables[i])
+		if err != nil {
+			return fmt.Errorf("split %s: %w", d.tables[i].Shard, err)
+		}
+		for j := range splits {
+			splits[j].Shard = i
+		}
+		d.splits[i] = splits
+		return nil
+	})
+}
+
+// keep writes the plan, after pinning the snapshots from which it will be known what became of the commit.
+func (r *run) keep(ctx context.Context, d *draft) (*Planned, error) {
+	p, units, err := r.planFor(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.pin(ctx, d.base); err != nil {
+		return nil, err
+	}
+	if err := r.ledger.WritePlan(ctx, *p, units); err != nil {
+		if !errors.Is(err, ledger.ErrPlanned) {
+			return nil, err
+		}
+		// A lost attempt of this activity was faster: its plan counts, and its base is to be pinned.
+		if err := r.load(ctx); err != nil {
+			return nil, err
+		}
+		if r.plan == nil {
+			return nil, fmt.Errorf("%w while it was planned", ErrAborted)
+		}
+		return r.resume(ctx)
+	}
+	marked, err := ledger.IsMarked(ctx, r.staging, r.target, r.key)
+	if err != nil {
+		return nil, err
+	}
+	if !marked {
+		// The run was given up meanwhile, by somebody who found no plan to stop it with.
+		return nil, errors.Join(fmt.Errorf("%w while it was planned", ErrAborted), r.forget(ctx))
+	}
+	return planned(p, []Range{{From: 0, To: p.Units}}), nil
+}
+
+// planFor makes the plan and its units of a draft.
+func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
+	frozen, err := schema.Marshal(d.planned)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := r.session.Spec
+	shapes, shapeOf := shapesOf(d.outputs)
+	units := pack(d, shapeOf, spec.PackRows)
+	p := &ledger.Plan{
+		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
+		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: leftOut(d.merged),
+		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget,
+		Consistency: r.session.Source.Consistency(), Retention: spec.Retention,
+		Shapes: shapes, Shards: len(d.tables), Units: len(units),
+	}
+	for i, t := range d.tables {
+		p.Splits += len(d.splits[i])
+		p.Rows += t.Rows
+		p.Bytes += t.Bytes
+	}
+	return p, units, nil
+}
+
+func planned(p *ledger.Plan, pending []Range) *Planned {
+	if p.Units == 0 {
+		pending = nil
+	}
+	return &Planned{Shards: p.Shards, Splits: p.Splits, Units: p.Units, Rows: p.Rows, Bytes: p.Bytes, Pending: pending}
+}
+
+// resume finds out what is left of the run's plan, and pins its snapshots for as long as it has not ended.
+func (r *run) resume(ctx context.Context) (*Planned, error) {
+	result, err := r.ledger.Result(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if result == nil {
+		if err := r.pin(ctx, snapshot.ID(r.plan.Base)); err != nil {
+			return nil, err
+		}
+		// The run may have ended in between: whoever ended it released what was pinned before that.
+		if result, err = r.ledger.Result(ctx); err != nil {
+			return nil, err
+		}
+		if result != nil {
+			if err := r.unpin(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if result != nil && result.Outcome == ledger.Aborted {
+		return nil, fmt.Errorf("%w at %s: start a new run", ErrAborted, result.At.Format(time.RFC3339))
+	}
+	claimed, err := r.ledger.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pending []Range
+	for unit := range r.plan.Units {
+		switch n := len(pending); {
+		case claimed[unit]:
+		case n > 0 && pending[n-1].To == unit:
+			pending[n-1].To++
+		default:
+			pending = append(pending, Range{From: unit, To: unit + 1})
+		}
+	}
+	out := planned(r.plan, pending)
+	out.Done = result
+	return out, nil
+}

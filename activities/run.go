@@ -1,0 +1,244 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/tributary-lake/tributary/lake"
+	"github.com/tributary-lake/tributary/lake/commit"
+	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/lake/snapshot"
+	"github.com/tributary-lake/tributary/ledger"
+)
+
+// run is one table's part of a run as those see it that begin or end it.
+type run struct {
+	key     ledger.Key
+	staging fileio.Store
+	ledger  *ledger.Ledger
+	// session is nil when the run's job is gone, and with it all that was known of the target.
+	session *Session
+	target  string // see targetID
+	path    string // the table's folder
+
+	// Of a run that has a plan:
+	plan   *ledger.Plan
+	schema *schema.Table
+	table  *lake.Table
+}
+
+// openRun opens a run by the job that it keeps. Whoever does so closes its session.
+func openRun(ctx context.Context, env Env, in TableRun) (*run, error) {
+	staging, err := env.Staging(ctx, in.Staging)
+	if err != nil {
+		return nil, err
+	}
+	job, _, err := ledger.ReadJob(ctx, staging, in.Job, in.Run)
+	if errors.Is(err, fileio.ErrNotExist) {
+		r := newRun(staging, nil, in.Key)
+		if r.plan, err = r.ledger.Plan(ctx); err == nil && r.plan != nil {
+			err = fmt.Errorf("%w: the run at %s has no job any more: the staging root was cleaned by another tool", ledger.ErrCorrupt, r.ledger.URI())
+		}
+		return r, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	session, err := env.Open(ctx, job, in.Table)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(staging, session, in.Key)
+	if err := r.load(ctx); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// newRun names a run of a session's target.
+func newRun(staging fileio.Store, s *Session, key ledger.Key) *run {
+	r := &run{key: key, staging: staging, ledger: ledger.Open(staging, key), session: s}
+	if s != nil {
+		r.target, r.path = targetID(s.Spec.Warehouse, s.Spec.Target), s.Catalog.Path(s.Spec.Target)
+	}
+	return r
+}
+
+// load reads the plan, if there is one.
+func (r *run) load(ctx context.Context) error {
+	plan, err := r.ledger.Plan(ctx)
+	if err != nil || plan == nil {
+		return err
+	}
+	return r.follow(plan)
+}
+
+// follow takes a plan as the run's.
+func (r *run) follow(plan *ledger.Plan) error {
+	frozen, err := schema.Parse(plan.Schema)
+	if err != nil {
+		return fmt.Errorf("%w: schema of the plan at %s: %w", ledger.ErrCorrupt, r.ledger.URI(), err)
+	}
+	r.plan, r.schema = plan, frozen
+	r.table = lake.NewTable(r.session.Warehouse, plan.Path, frozen)
+	return nil
+}
+
+func (r *run) close() {
+	if r.session != nil {
+		r.session.Close()
+	}
+}
+
+// user is the commitUser of all that the run publishes.
+func (r *run) user() string { return "tributary-" + r.key.Job + "-" + r.key.Run }
+
+func (r *run) snapshots() *snapshot.Manager {
+	return snapshot.NewManager(r.session.Warehouse, r.path)
+}
+
+func (r *run) kind() snapshot.Kind {
+	if r.plan.Overwrite {
+		return snapshot.Overwrite
+	}
+	return snapshot.Append
+}
+
+// consumer is the name under which the run keeps snapshots from expiring.
+func (r *run) consumer() string { return "tributary-" + r.key.Run }
+
+// pin keeps the snapshots after a base from expiring: they are the proof of what became of the run's commit.
+func (r *run) pin(ctx context.Context, base snapshot.ID) error {
+	if err := r.snapshots().CreateConsumer(ctx, r.consumer(), base+1); err != nil {
+		return fmt.Errorf("pin the snapshots after %d: %w", base, err)
+	}
+	return nil
+}
+
+// unpin lets them expire again.
+func (r *run) unpin(ctx context.Context) error {
+	if err := r.snapshots().DeleteConsumer(ctx, r.consumer()); err != nil {
+		return fmt.Errorf("release the snapshots pinned by the run: %w", err)
+	}
+	return nil
+}
+
+// forget removes all that the run left outside the table, the mark last: until then a later run finds the rest. What a
+// stalled attempt to plan adds meanwhile goes in the second round; what it adds later it removes itself, as it misses the
+// mark.
+func (r *run) forget(ctx context.Context) error {
+	if err := r.forgetJob(ctx); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := r.ledger.Remove(ctx); err != nil {
+			return err
+		}
+		if r.session == nil {
+			continue
+		}
+		if err := r.unpin(ctx); err != nil {
+			return err
+		}
+		if err := ledger.Unmark(ctx, r.staging, r.target, r.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetJob removes job.json unless another table of the run needs it, or may yet.
+func (r *run) forgetJob(ctx context.Context) error {
+	open, err := ledger.MarkedOfRun(ctx, r.staging, r.key.Job, r.key.Run)
+	if err != nil {
+		return err
+	}
+	for _, o := range open {
+		if o.Key != r.key {
+			return nil
+		}
+	}
+	return r.staging.Delete(ctx, ledger.JobPath(r.key.Job, r.key.Run))
+}
+
+// claims returns the winners of all units, or ErrMismatch naming the first units that have none.
+func (r *run) claims(ctx context.Context) ([]*ledger.Claim, error) {
+	claims := make([]*ledger.Claim, r.plan.Units)
+	err := parallel(ctx, len(claims), 32, func(ctx context.Context, unit int) error {
+		c, err := r.ledger.Winner(ctx, unit)
+		if err == nil && c == nil {
+			err = fmt.Errorf("%w: unit %d of %d was never claimed", ErrMismatch, unit, len(claims))
+		}
+		claims[unit] = c
+		return err
+	})
+	return claims, err
+}
+
+// messages loads the winners' commit messages and checks them against their claims.
+func (r *run) messages(ctx context.Context) ([]*message.Commit, ledger.Counts, error) {
+	var total ledger.Counts
+	claims, err := r.claims(ctx)
+	if err != nil {
+		return nil, total, err
+	}
+	files := make([]*message.File, len(claims))
+	err = parallel(ctx, len(claims), 32, func(ctx context.Context, i int) error {
+		data, err := r.ledger.ReadMessages(ctx, claims[i].Message)
+		if err != nil {
+			return err
+		}
+		files[i], err = message.ReadFile(r.staging.URI(claims[i].Message.Path), data, r.schema.ID)
+		return err
+	})
+	if err != nil {
+		return nil, total, err
+	}
+	var all []*message.Commit
+	seen := map[string]int{}
+	for i, f := range files {
+		var rows int64
+		for _, m := range f.Messages {
+			for _, d := range m.Data.NewFiles {
+				rows += d.Rows
+				if other, twice := seen[d.Name]; twice {
+					return nil, total, fmt.Errorf("%w: units %d and %d both name the file %s", ErrMismatch, other, i, d.Name)
+				}
+				seen[d.Name] = i
+			}
+		}
+		c := claims[i].Counts
+		if rows != c.RowsWritten || rows != c.RowsRead {
+			return nil, total, fmt.Errorf("%w: unit %d read %d rows and claims %d written, its messages hold %d",
+				ErrMismatch, i, c.RowsRead, c.RowsWritten, rows)
+		}
+		total = total.Add(c)
+		all = append(all, f.Messages...)
+	}
+	return all, total, nil
+}
+
+// request is the one commit of the run.
+func (r *run) request(messages []*message.Commit) commit.Request {
+	properties := map[string]string{
+		jobProperty: r.key.Job, "tributary.run": r.key.Run, "tributary.consistency": r.plan.Consistency,
+		shardsProperty: strconv.Itoa(r.plan.Shards),
+	}
+	if len(r.plan.LeftOut) > 0 {
+		properties[leftOutProperty] = leftOutText(r.plan.LeftOut)
+	}
+	return commit.Request{
+		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
+		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Properties: properties,
+	}
+}
+
+// jobProperty is the property of a snapshot that names the job it was made by.
+const jobProperty = "tributary.job"
+
+func (r *run) committer() *commit.Committer { return r.table.Committer() }

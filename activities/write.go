@@ -1,0 +1,245 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributary-lake/tributary/lake"
+	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/ledger"
+	"github.com/tributary-lake/tributary/source"
+)
+
+// identifier of the only commit that a run makes in a table.
+const identifier = 1
+
+// Writer reads units and writes data files.
+type Writer struct {
+	Env Env
+	// Producer is written into message files, for people: tributary/<version>.
+	Producer string
+
+	codecs lake.Codecs
+}
+
+// Write reads one unit, writes its rows as data files, keeps their commit messages and claims the unit. A unit that is
+// claimed already gives its winner at once.
+func (w *Writer) Write(ctx context.Context, in WriteInput) (*Written, error) {
+	staging, err := w.Env.Staging(ctx, in.Staging)
+	if err != nil {
+		return nil, err
+	}
+	l := ledger.Open(staging, in.Key)
+	if won, err := l.Winner(ctx, in.Unit); err != nil || won != nil {
+		return written(won), err
+	}
+	plan, err := planOf(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	unit, err := l.Unit(ctx, plan, in.Unit)
+	if err != nil {
+		return nil, err
+	}
+	job, err := jobOf(ctx, staging, in.Key)
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.Env.Open(ctx, job, in.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	a := &attempt{ledger: l, plan: plan, unit: unit, session: s, producer: w.Producer, codecs: &w.codecs}
+	defer beatWith(ctx, a.progress)()
+	return a.run(ctx)
+}
+
+func written(c *ledger.Claim) *Written {
+	if c == nil {
+		return nil
+	}
+	return &Written{Unit: c.Unit, Message: c.Message, Counts: c.Counts}
+}
+
+// attempt is one try of a unit.
+type attempt struct {
+	ledger   *ledger.Ledger
+	plan     *ledger.Plan
+	unit     ledger.Unit
+	session  *Session
+	producer string
+	codecs   *lake.Codecs
+
+	record  ledger.Attempt
+	rows    atomic.Int64
+	written atomic.Int64
+}
+
+func (a *attempt) progress() any {
+	return Progress{RowsRead: a.rows.Load(), Bytes: a.written.Load(), At: time.Now().UTC()}
+}
+
+// errLost tells an attempt that another one has won the unit.
+var errLost = errors.New("another attempt has written the unit")
+
+// run writes the unit. Its own files are removed when they cannot count any more.
+func (a *attempt) run(ctx context.Context) (*Written, error) {
+	if err := a.allowed(ctx); err != nil {
+		return a.lost(ctx, err)
+	}
+	frozen, err := schema.Parse(a.plan.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w: schema of the plan at %s: %w", ledger.ErrCorrupt, a.ledger.URI(), err)
+	}
+	if a.record, err = a.ledger.Register(ctx, a.unit.ID); err != nil {
+		return nil, err
+	}
+	table := lake.NewTable(a.session.Warehouse, a.plan.Path, frozen)
+	out, err := table.NewWriter(lake.WriterOptions{
+		Prefix: a.record.Prefix, Guard: a.allowed, RowGroupBytes: a.session.Spec.RowGroupBytes, Codecs: a.codecs,
+		Overwrite: a.session.Spec.Overwrite,
+	})
+	if err != nil {
+		return nil, err
+	}
+	claim, err := a.write(ctx, out, frozen)
+	if err != nil {
+		if dropped := a.drop(ctx, out); dropped != nil {
+			return nil, errors.Join(err, dropped)
+		}
+		return a.lost(ctx, err)
+	}
+	won, err := a.ledger.Claim(ctx, *claim)
+	if err != nil {
+		// Whether the claim stands is unknown: the files stay, the attempt's prefix finds them.
+		return nil, err
+	}
+	if won.Attempt != claim.Attempt {
+		return written(won), a.drop(ctx, out)
+	}
+	return written(won), nil
+}
+
+// lost turns errLost into the winner, and passes other errors on.
+func (a *attempt) lost(ctx context.Context, err error) (*Written, error) {
+	if !errors.Is(err, errLost) {
+		return nil, err
+	}
+	won, err := a.ledger.Winner(ctx, a.unit.ID)
+	return written(won), err
+}
+
+// write reads and writes all splits, closes the files and keeps their messages.
+func (a *attempt) write(ctx context.Context, out *lake.Writer, frozen *schema.Table) (*ledger.Claim, error) {
+	p := pipe{out: out, rows: &a.rows, bytes: &a.written}
+	var counts ledger.Counts
+	for _, s := range a.unit.Splits {
+		stats, err := p.copy(ctx, a.session.Source, a.read(s))
+		if err != nil {
+			return nil, err
+		}
+		counts.RowsRead += stats.Rows
+		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
+	}
+	messages, err := out.Close(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		for _, f := range m.Data.NewFiles {
+			counts.RowsWritten += f.Rows
+			counts.Bytes += f.Size
+			counts.Files++
+		}
+	}
+	version := cmp.Or(a.session.Spec.SerializerVersion, message.DefaultVersion)
+	line, err := message.Line(version)
+	if err != nil {
+		return nil, err
+	}
+	data, err := message.WriteFile(message.File{
+		Producer: a.producer, PaimonLine: line, SerializerVersion: version, SchemaID: frozen.ID, Messages: messages,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.allowed(ctx); err != nil {
+		return nil, err
+	}
+	ref, err := a.ledger.WriteMessages(ctx, a.record, data)
+	if err != nil {
+		return nil, err
+	}
+	return &ledger.Claim{Unit: a.unit.ID, Attempt: a.record.ID, Message: ref, Counts: counts}, nil
+}
+
+// read is the request for one split. The source fills the provenance columns from the shard's name.
+func (a *attempt) read(s ledger.UnitSplit) source.Read {
+	return source.Read{Shard: s.Shard, Split: s.Split, Where: a.session.Spec.Where, Outputs: a.plan.Shapes[s.Shape].Outputs}
+}
+
+// allowed tells whether the attempt may still make files: the run is there, no decision stands, and nobody has won the
+// unit. It is asked before each file and before the claim, so whoever has won is another attempt.
+func (a *attempt) allowed(ctx context.Context) error {
+	planned, err := a.ledger.Planned(ctx)
+	if err != nil {
+		return err
+	}
+	if !planned {
+		return noPlan(a.ledger)
+	}
+	d, err := a.ledger.Decision(ctx, identifier)
+	if err != nil {
+		return err
+	}
+	if d != "" {
+		return fmt.Errorf("%w: %s stands, unit %d is not needed", ErrAborted, d, a.unit.ID)
+	}
+	won, err := a.ledger.Winner(ctx, a.unit.ID)
+	if err != nil {
+		return err
+	}
+	if won != nil {
+		return fmt.Errorf("unit %d: %w", a.unit.ID, errLost)
+	}
+	return nil
+}
+
+// drop removes the attempt's files. A cancelled context must not keep them.
+func (a *attempt) drop(ctx context.Context, out *lake.Writer) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+	defer cancel()
+	return out.Abort(ctx)
+}
+
+const dropTimeout = 20 * time.Second
+
+// planOf reads the plan of a run. It is gone only after the run has ended.
+func planOf(ctx context.Context, l *ledger.Ledger) (*ledger.Plan, error) {
+	p, err := l.Plan(ctx)
+	if err == nil && p == nil {
+		err = noPlan(l)
+	}
+	return p, err
+}
+
+func noPlan(l *ledger.Ledger) error {
+	return fmt.Errorf("%w: there is no plan at %s any more", ErrAborted, l.URI())
+}
+
+// jobOf reads the job that a run keeps.
+func jobOf(ctx context.Context, staging fileio.Store, key ledger.Key) (json.RawMessage, error) {
+	job, _, err := ledger.ReadJob(ctx, staging, key.Job, key.Run)
+	if errors.Is(err, fileio.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no job at %s any more", ErrAborted, staging.URI(ledger.JobPath(key.Job, key.Run)))
+	}
+	return job, err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// errUsage is returned for arguments that make no sense; what is wrong has then been written to stderr.
+var errUsage = errors.New("usage")
+
+// options are the flags.
+type options struct {
+	rounds      int
+	shapes      []shape
+	parallelism int
+	memory      string
+	jsonFile    string
+	compareFile string
+	perfDir     string
+}
+
+// shape is one kind of table, and the rows of each of its shards.
+type shape struct {
+	Name string
+	// Rows of one shard.
+	Rows int64
+}
+
+// Table is the name of its tables. It tells sizes apart, so that tables of all sizes lie side by side.
+func (s shape) Table() string { return fmt.Sprintf("%s_%d", s.Name, s.Rows) }
+
+// Total is the rows of all shards.
+func (s shape) Total() int64 { return s.Rows * shards }
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	narrow, wide := shape{Name: "narrow"}, shape{Name: "wide"}
+	var which string
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.rounds, "rounds", 5, "`times` that floor and product run, in turns")
+	fs.Int64Var(&narrow.Rows, "narrow-rows", 1_000_000, "`rows` of each of the four narrow shards")
+	fs.Int64Var(&wide.Rows, "wide-rows", 250_000, "`rows` of each of the four wide shards")
+	fs.StringVar(&which, "shapes", "narrow,wide", "the `tables` to measure")
+	fs.IntVar(&o.parallelism, "parallelism", 4, "`splits` in flight")
+	fs.StringVar(&o.memory, "memory", "", "the worker's --memory, such as 512MiB; empty leaves its default")
+	fs.StringVar(&o.jsonFile, "json", "", "append a line of JSON for each measurement to this `file`")
+	fs.StringVar(&o.compareFile, "compare", "", "show the best of this `file`, which -json has written, beside the results")
+	fs.StringVar(&o.perfDir, "perf", "", "record the worker with perf(1) into this `folder`; this slows it down, so it excludes -json")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return o, flag.ErrHelp
+		}
+		return o, errUsage
+	}
+	for name := range strings.SplitSeq(which, ",") {
+		i := slices.IndexFunc([]shape{narrow, wide}, func(s shape) bool { return s.Name == name })
+		if i < 0 {
+			fmt.Fprintf(stderr, "bench: -shapes knows narrow and wide, not %q\n", name)
+			return o, errUsage
+		}
+		o.shapes = append(o.shapes, []shape{narrow, wide}[i])
+	}
+	if text := o.problem(fs); text != "" {
+		fmt.Fprintln(stderr, "bench: "+text)
+		return o, errUsage
+	}
+	return o, nil
+}
+
+func (o options) problem(fs *flag.FlagSet) string {
+	switch {
+	case fs.NArg() > 0:
+		return fmt.Sprintf("there are no arguments beside the flags, got %q", fs.Args())
+	case o.rounds < 1 || o.parallelism < 1:
+		return "-rounds and -parallelism are at least 1"
+	case slices.ContainsFunc(o.shapes, func(s shape) bool { return s.Rows < 1 }):
+		return "a shard has at least 1 row"
+	case o.perfDir != "" && o.jsonFile != "":
+		return "-perf slows the worker down: its results are not kept, leave -json out"
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/config"
+	"github.com/tributary-lake/tributary/workflows"
+)
+
+// Dial connects to Temporal. Nothing is sent before the first call.
+func Dial(ctx context.Context, t config.Temporal, log *slog.Logger) (client.Client, error) {
+	return client.DialContext(ctx, client.Options{
+		HostPort: t.Address, Namespace: t.Namespace, Logger: tlog.NewStructuredLogger(log),
+	})
+}
+
+// slotMemory is what one activity is reckoned with when slots are derived from memory: a row group, pages being filled
+// and batches on the way.
+const slotMemory = 64 << 20
+
+const heartbeatThrottle = 5 * time.Second
+
+// Slots is the number of activities that a worker runs at once.
+func Slots(w config.Worker) int {
+	if w.Slots > 0 {
+		return w.Slots
+	}
+	return int(min(max(int64(w.Memory)/slotMemory, 2), 64))
+}
+
+// NewWorker assembles a worker that runs all workflows and activities. The process is asked to stay within w.Memory.
+func NewWorker(c client.Client, w config.Worker, env *Env) worker.Worker {
+	debug.SetMemoryLimit(int64(w.Memory))
+	out := worker.New(c, w.Temporal.TaskQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: Slots(w),
+		WorkerStopTimeout:                  drain,
+		// A cancellation reaches an activity with the answer to a heartbeat, so heartbeats must not be held back for long.
+		MaxHeartbeatThrottleInterval: heartbeatThrottle,
+		Interceptors:                 []interceptor.WorkerInterceptor{&activities.Interceptor{Mask: env.Masker.Mask}},
+	})
+	Register(out, env)
+	return out
+}
+
+// Registry is what workflows and activities are registered with: a worker, or a test's environment.
+type Registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Register registers all workflows and activities under their names.
+func Register(r Registry, env activities.Env) {
+	for name, w := range map[string]any{
+		workflows.SyncName: workflows.Sync, workflows.SyncTableName: workflows.SyncTable, workflows.ExplainName: workflows.Explain,
+		workflows.AbortName: workflows.Abort, workflows.AbortTableName: workflows.AbortTable,
+	} {
+		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
+	}
+	preparer, explainer := &activities.Preparer{Env: env}, &activities.Explainer{Env: env}
+	planner := &activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}
+	writer, committer := &activities.Writer{Env: env, Producer: "tributary/" + Version()}, &activities.Committer{Env: env}
+	cleaner, aborter := &activities.Cleaner{Env: env}, &activities.Aborter{Env: env}
+	for name, a := range map[string]any{
+		activities.PrepareName: preparer.Prepare, activities.ExplainName: explainer.Explain, activities.PlanName: planner.Plan,
+		activities.WriteName: writer.Write, activities.VerifyName: committer.Verify, activities.CommitName: committer.Commit,
+		activities.CleanName: cleaner.Clean, activities.AbortName: aborter.Abort,
+	} {
+		r.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: name})
+	}
+}

@@ -1,0 +1,101 @@
+package arch
+
+// layer is a set of packages that may import the layers below and, among themselves, what within says. A package has
+// no right to what lies below or above it in the tree by its name alone.
+type layer struct {
+	name string
+	// why is what the failing test tells.
+	why string
+	// packages below the module path; a trailing /... takes in what lies below.
+	packages []string
+	// within lists the imports allowed inside the layer, importer first.
+	within [][2]string
+}
+
+// layers from the lowest up. A package imports only lower layers.
+func layers() []layer {
+	return []layer{
+		{
+			name: "0", why: "the vocabulary of rows, schemas, files and configuration knows nobody",
+			packages: []string{"lake/schema", "lake/row", "lake/fileio", "lake/fileio/fileiotest", "lake/fileio/faultio", "config", "config/document"},
+			within: [][2]string{
+				{"lake/row", "lake/schema"},
+				{"lake/fileio/fileiotest", "lake/fileio"},
+				{"lake/fileio/faultio", "lake/fileio"},
+				{"config", "config/document"},
+			},
+		},
+		{
+			name: "1", why: "files of a table, the ledger and the source's vocabulary know only layer 0",
+			packages: []string{
+				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
+				"lake/snapshot", "lake/bucket", "lake/partition", "source", "ledger",
+			},
+			within: [][2]string{
+				{"lake/datafile", "lake/manifest"},
+				{"lake/mergetree", "lake/datafile"},
+				{"lake/mergetree", "lake/manifest"},
+				{"lake/deletion", "lake/manifest"},
+				{"lake/manifest", "lake/manifest/avro"},
+				{"ledger", "source"},
+			},
+		},
+		{
+			name: "2", why: "lake is a Paimon library that others could use: it knows neither MySQL nor Temporal nor configuration",
+			packages: []string{
+				"lake", "lake/commit", "lake/catalog", "lake/catalog/catalogtest", "lake/message", "lake/expire", "lake/orphan", "lake/compact",
+			},
+			within: [][2]string{
+				{"lake/commit", "lake/message"},
+				{"lake/catalog/catalogtest", "lake/catalog"},
+				{"lake", "lake/commit"},
+				{"lake", "lake/catalog"},
+				{"lake", "lake/message"},
+				{"lake/compact", "lake"},
+				{"lake/compact", "lake/commit"},
+				{"lake/compact", "lake/message"},
+				{"lake/expire", "lake/commit"},
+				{"lake/orphan", "lake/commit"},
+			},
+		},
+		{
+			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
+			packages: []string{"activities"},
+		},
+		{
+			name: "4", why: "workflows are deterministic: they know activities' names and structs, never the reverse",
+			packages: []string{"workflows"},
+		},
+		{
+			name: "5", why: "internal/app is the only place where configuration becomes objects and drivers are chosen",
+			packages: []string{"internal/app"},
+		},
+		{
+			name: "6", why: "mains read configuration and call internal/app",
+			packages: []string{"worker", "starter", "starter/...", "e2e/...", "examples/..."},
+			within:   [][2]string{{"starter", "starter/cli"}},
+		},
+	}
+}
+
+// rim packages are drivers and their parts: each imports the core that it serves and the parts that it names here. Only
+// internal/app and tests import a driver, only the driver its parts.
+func rim() map[string][]string {
+	return map[string][]string{
+		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/wire"},
+		"source/mysql/mapping":    {"source", "lake/schema", "source/mysql/definition"},
+		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
+		"source/mysql/key":        {"source", "source/mysql/definition"},
+		"source/mysql/definition": {},
+	}
+}
+
+// configImporters are the packages beside config's own tests that may import it.
+func configImporters() []string {
+	return []string{"internal/app", "worker", "starter", "starter/cli", "e2e"}
+}
+
+// free packages are test support: they may import anything and only tests import them.
+func free() []string {
+	return []string{"internal/arch", "internal/testenv", "internal/testenv/...", "e2e", "e2e/..."}
+}

@@ -1,0 +1,230 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tributary-lake/tributary/lake/row"
+	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/definition"
+	"github.com/tributary-lake/tributary/source/mysql/key"
+	"github.com/tributary-lake/tributary/source/mysql/wire"
+)
+
+// Read reads the rows of a split into batches, which have a column for each output, and returns what it read. swap takes a
+// full batch and gives one to fill next, of the same types: the same one when nothing is kept. What it holds is dropped.
+// An error of swap ends the read and is wrapped.
+//
+// Rows that were handed on before an error do not count: a read is tried again from its start.
+func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Batch) (*row.Batch, error)) (source.ReadStats, error) {
+	in, err := s.instance(r.Shard.Instance)
+	if err != nil {
+		return source.ReadStats{}, err
+	}
+	r.Outputs = withConstants(r)
+	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Swap: swap}, s.options)
+	if err != nil {
+		var own *wire.SwapError
+		if ctx.Err() != nil && !errors.As(err, &own) {
+			err = context.Cause(ctx)
+		}
+		var changed *source.SchemaChangedError
+		if errors.As(err, &changed) {
+			return source.ReadStats{}, changed // it names the shard
+		}
+		return source.ReadStats{}, fmt.Errorf("read shard %s: %w", r.Shard, err)
+	}
+	return stats, nil
+}
+
+// withConstants gives provenance columns their value for the shard, which plans leave out.
+func withConstants(r source.Read) []source.Output {
+	outputs := slices.Clone(r.Outputs)
+	for i := range outputs {
+		if o := &outputs[i]; o.Constant == nil {
+			o.Constant = o.Provenance.Of(r.Shard)
+		}
+	}
+	return outputs
+}
+
+func (in *instance) read(ctx context.Context, r source.Read, q wire.Request, o Options) (source.ReadStats, error) {
+	var stats source.ReadStats
+	var err error
+	if q.Query, err = selectSQL(r); err != nil {
+		return stats, err
+	}
+	o, pass, end, err := in.begin(ctx, o)
+	if err != nil {
+		return stats, err
+	}
+	defer end()
+	q.BatchRows, q.BatchBytes, q.Pass = o.BatchRows, o.BatchBytes, pass
+	c, err := in.conn(ctx)
+	if err != nil {
+		return stats, err
+	}
+	defer c.Close()
+	if err := checkColumns(ctx, c, r); err != nil {
+		return stats, classify(err)
+	}
+	var failed error
+	err = c.Raw(func(dc any) error {
+		raw, ok := dc.(*conn)
+		if !ok {
+			failed = fmt.Errorf("the pool holds a %T", dc)
+			return nil
+		}
+		var clean bool
+		if stats, clean, failed = raw.run(ctx, q); !clean {
+			return driver.ErrBadConn // the pool closes it
+		}
+		return nil
+	})
+	if failed != nil {
+		return stats, explain(failed, r, stats.Rows)
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return stats, nil // the rows are complete
+	}
+	return stats, err
+}
+
+// run streams one statement on a connection that is not otherwise in use. The connection may be used again if it
+// is left clean; a cancelled context cuts it.
+func (c *conn) run(ctx context.Context, q wire.Request) (stats source.ReadStats, clean bool, err error) {
+	if !c.IsValid() {
+		return stats, false, fmt.Errorf("%w: the connection was closed", source.ErrUnavailable)
+	}
+	end := c.guard(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = c.tap.Close() })
+	defer func() {
+		end()
+		if !stop() {
+			clean = false // it is cut, or will be at any moment
+		}
+	}()
+	if c.reader == nil {
+		c.reader = wire.NewReader(c.wire, c.tap.features())
+	}
+	return c.reader.Read(q)
+}
+
+// selectSQL is the statement that reads a split.
+func selectSQL(r source.Read) (string, error) {
+	var names, conditions []string
+	for _, o := range r.Outputs {
+		if o.Column.Name != "" {
+			names = append(names, quoteName(o.Column.Name))
+		}
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("%w: no column is selected", source.ErrRefused)
+	}
+	if r.Split.Range != nil {
+		c, err := rangeSQL(*r.Split.Range)
+		if err != nil {
+			return "", err
+		}
+		conditions = append(conditions, c)
+	}
+	if r.Split.Keys != nil {
+		c, err := key.Condition(*r.Split.Keys)
+		if err != nil {
+			return "", err
+		}
+		conditions = append(conditions, "("+c+")")
+	}
+	if r.Where != "" {
+		if err := checkCondition(r.Where); err != nil {
+			return "", err
+		}
+		conditions = append(conditions, whereSQL(r.Where))
+	}
+	query := "SELECT " + strings.Join(names, ", ") + " FROM " + tableSQL(r.Shard)
+	if len(conditions) > 0 {
+		query += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	return query, nil
+}
+
+// rangeSQL is a range as a condition with literals of the column's own kind: a decimal integer up to 2^63-1 is signed
+// for the server, a larger one unsigned, and both compare exactly with an integer column of their signedness.
+func rangeSQL(r source.Range) (string, error) {
+	if _, _, err := r.Places(); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s BETWEEN %s AND %s", quoteName(r.Column), r.Lower, r.Upper), nil
+}
+
+// whereSQL stands on lines of its own, so that a comment in it ends there.
+func whereSQL(where string) string { return "(\n" + where + "\n)" }
+
+// whyNoColumns tells a table that is gone from one that the account may no longer see: information_schema shows neither.
+func whyNoColumns(ctx context.Context, c *sql.Conn, shard source.Shard) error {
+	var one int
+	err := c.QueryRowContext(ctx, "SELECT 1 FROM "+tableSQL(shard)+" LIMIT 0").Scan(&one)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) && !missing(err) {
+		return fmt.Errorf("check the columns: %w", err)
+	}
+	return &source.SchemaChangedError{Shard: shard}
+}
+
+// checkColumns compares the shard's columns with those that the plan knows.
+func checkColumns(ctx context.Context, c *sql.Conn, r source.Read) error {
+	rows, err := c.QueryContext(ctx, "SELECT "+columnFields+" FROM information_schema.columns WHERE table_schema = "+
+		quoteText(r.Shard.Database)+" AND table_name = "+quoteText(r.Shard.Table))
+	if err != nil {
+		return fmt.Errorf("check the columns: %w", err)
+	}
+	defer rows.Close()
+	found := map[string]string{}
+	for rows.Next() {
+		var i definition.Column
+		var nullable string
+		if err := rows.Scan(&i.Name, &i.Type, &i.Charset, &nullable, &i.Extra, &i.Comment); err != nil {
+			return fmt.Errorf("check the columns: %w", err)
+		}
+		i.NotNull = nullable == "NO"
+		found[strings.ToLower(i.Name)] = i.Definition()
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("check the columns: %w", err)
+	}
+	if len(found) == 0 {
+		return whyNoColumns(ctx, c, r.Shard)
+	}
+	for _, o := range r.Outputs {
+		if o.Column.Name == "" {
+			continue
+		}
+		if now := found[strings.ToLower(o.Column.Name)]; now != o.Column.Definition {
+			return &source.SchemaChangedError{Shard: r.Shard, Column: o.Column.Name, Planned: o.Column.Definition, Found: now}
+		}
+	}
+	return nil
+}
+
+// explain gives an error of a read its class and says what it means for the shard.
+func explain(err error, r source.Read, rows int64) error {
+	var own *wire.SwapError
+	if errors.As(err, &own) {
+		return err
+	}
+	if missing(err) {
+		return &source.SchemaChangedError{Shard: r.Shard}
+	}
+	if name, ok := unknownColumn(err, r.Outputs); ok {
+		return &source.SchemaChangedError{Shard: r.Shard, Column: name.Name, Planned: name.Definition}
+	}
+	err = classify(err)
+	if rows > 0 && errors.Is(err, source.ErrUnavailable) {
+		return fmt.Errorf("after %d rows: %w", rows, err)
+	}
+	return err
+}
