@@ -51,7 +51,7 @@ func TestParseJob_Defaults(t *testing.T) {
 	require.Equal(t, FullRefresh, table.Mode)
 	require.Equal(t, []string{"_instance", "_database", "_table"}, table.Provenance.Names())
 	require.Equal(t, Split{Column: AutoSplit, Rows: 250_000}, table.Split)
-	require.Equal(t, Types{TinyInt1Tinyint, TimeAsString, ZeroDateFail, DecimalFail}, table.Types)
+	require.Equal(t, Types{TinyInt1Tinyint, TimeAsString, ZeroDateFail, nil, DecimalFail}, table.Types)
 	require.Equal(t, Widen, table.Drift)
 	require.Equal(t, FailOnConflict, table.OnConflict)
 	require.Equal(t, FailOnEmpty, table.EmptySource)
@@ -121,10 +121,34 @@ func TestParseJob_TablesLongForms(t *testing.T) {
 	require.Equal(t, "id > 10 AND note <> '<&>'", table.Where)
 	require.Equal(t, Append, table.Mode)
 	require.Equal(t, Provenance{Database: "db", Table: "tbl"}, table.Provenance)
-	require.Equal(t, Types{TinyInt1Boolean, TimeAsString, ZeroDateNull, DecimalString}, table.Types)
+	require.Equal(t, Types{TinyInt1Boolean, TimeAsString, ZeroDateNull, nil, DecimalString}, table.Types)
 	require.Equal(t, Split{"id", 10, 3}, table.Split)
 	require.Equal(t, "o.v1", table.Target.Table)
 	require.Equal(t, map[string]string{"file.format": "parquet", "Write.Buffer": "256", "x": "1.50", "y": "true"}, table.Target.Options)
+}
+
+// Columns out of names, and zero dates by column, in the forms that people write.
+func TestParseJob_DerivedColumnsAndZeroDates(t *testing.T) {
+	job, err := ParseJob("job.yaml", []byte(edited(t, "    target: {database: ods}", `    types: {zero_date: epoch, zero_date_columns: {Paid: null, born: fail, "on": "null"}}
+    provenance:
+      database: shard
+      columns:
+        - {name: region, from: database, pattern: "shop_(?P<region>[a-z]+)_([0-9]+)"}
+        - {name: number, pattern: "orders_([0-9]+)", type: INT}
+    target: {database: ods, partition: [region]}`)))
+	require.NoError(t, err)
+	table := job.Tables[0]
+	require.Equal(t, ZeroDates{"Paid": ZeroDateNull, "born": ZeroDateFail, "on": ZeroDateNull}, table.Types.ZeroDateColumns)
+	require.Equal(t, Provenance{Database: "shard", Columns: []DerivedColumn{
+		{Name: "region", From: "database", Pattern: "shop_(?P<region>[a-z]+)_([0-9]+)", Type: "STRING"},
+		{Name: "number", From: "table", Pattern: "orders_([0-9]+)", Type: "INT"},
+	}}, table.Provenance)
+	require.Equal(t, []string{"shard", "region", "number"}, table.Provenance.Names())
+	canonical, err := job.JSON()
+	require.NoError(t, err)
+	again, err := ParseJob("", canonical)
+	require.NoError(t, err)
+	require.Equal(t, job, again)
 }
 
 func TestParseJob_AnchorsAndMergeKeys(t *testing.T) {

@@ -85,6 +85,19 @@ func keyFaults() []fault {
 
 func valueFaults() []fault {
 	return []fault{
+		{"derived column of another type", "    match:", "    provenance: {columns: [{name: r, from: schema, pattern: '(.)', type: DATE}]}\n    match:", []string{
+			`job.yaml:10:44: tables[0].provenance.columns[0].from: "schema" is not one of table, database, instance`,
+			`job.yaml:10:74: tables[0].provenance.columns[0].type: "DATE" is not one of STRING, TINYINT, SMALLINT, INT, BIGINT`,
+		}, true},
+		{"zero date of a column", "    match:", "    types: {zero_date_columns: {a: zero}}\n    match:", []string{
+			`job.yaml:10:36: tables[0].types.zero_date_columns.a: "zero" is not one of fail, null, epoch`,
+		}, true},
+		{"zero dates are a mapping", "    match:", "    types: {zero_date_columns: epoch}\n    match:", []string{
+			`job.yaml:10:32: tables[0].types.zero_date_columns: must be a mapping of columns to fail, null or epoch, not text`,
+		}, true},
+		{"zero date of a column twice", "    match:", "    types: {zero_date_columns: {a: null, A: epoch}}\n    match:", []string{
+			`job.yaml:10:45: tables[0].types.zero_date_columns.A: the column "a" is there already; MySQL's names have no case`,
+		}, false},
 		{"bad enum with a near one", "    match:", "    mode: full_refresh\n    match:", []string{
 			`job.yaml:10:11: tables[0].mode: "full_refresh" is not one of full-refresh, append, incremental, cdc; did you mean "full-refresh"?`,
 		}, true},
@@ -211,6 +224,18 @@ func addressFaults() []fault {
 
 func relationFaults() []fault {
 	return []fault{
+		{"a derived column's name is taken", "    match:", "    provenance: {table: t, columns: [{name: t, pattern: '(.)'}]}\n    match:", []string{
+			`job.yaml:10:45: tables[0].provenance.columns[0].name: the column "t" is already at tables[0].provenance.table`,
+		}, false},
+		{"a derived column without a group", "    match:", "    provenance: {columns: [{name: r, pattern: 'a_.*'}]}\n    match:", []string{
+			`job.yaml:10:47: tables[0].provenance.columns[0].pattern: "a_.*" has no group; put what the column holds in brackets, as (?P<r>[a-z]+)`,
+		}, false},
+		{"a derived column with groups of other names", "    match:", "    provenance: {columns: [{name: r, pattern: '(?P<a>.)(.)'}]}\n    match:", []string{
+			`job.yaml:10:47: tables[0].provenance.columns[0].pattern: "(?P<a>.)(.)" has 2 groups, none of which is called r; name one, as (?P<r>[a-z]+)`,
+		}, false},
+		{"a derived column with a bad pattern", "    match:", "    provenance: {columns: [{name: r, pattern: '('}]}\n    match:", []string{
+			"job.yaml:10:47: tables[0].provenance.columns[0].pattern: \"(\" is not a regular expression: missing closing ): `(`",
+		}, false},
 		{"two instances with one name", "tables:", "    - {name: a, host: db2, user: u, databases: x}\ntables:", []string{
 			`job.yaml:8:14: source.instances[1].name: the instance name "a" is already at source.instances[0].name`,
 		}, false},

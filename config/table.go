@@ -1,9 +1,7 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/tributary-lake/tributary/config/document"
@@ -127,6 +125,7 @@ type Types struct {
 	TinyInt1        TinyInt1        `key:"tinyint1" default:"tinyint" doc:"What TINYINT(1) becomes."`
 	Time            TimeType        `key:"time" default:"string" doc:"What TIME becomes. MySQL's TIME spans 838 hours both ways, Paimon's one day in milliseconds: a value that is not of it ends the read."`
 	ZeroDate        ZeroDate        `key:"zero_date" default:"fail" doc:"What dates such as 0000-00-00 become: an error, NULL, or 1970-01-01."`
+	ZeroDateColumns ZeroDates       `key:"zero_date_columns" doc:"The same for single columns, by their names in MySQL: {paid_at: null, born: epoch}."`
 	DecimalOverflow DecimalOverflow `key:"decimal_overflow" default:"fail" doc:"What DECIMAL of more than 38 digits becomes: an error, or text."`
 }
 
@@ -251,62 +250,6 @@ func (c *Column) appendJSON(to []byte) []byte {
 func (c *Column) jsonSchema(field) schemaObject {
 	name := schemaOf(reflect.TypeFor[string](), field{rule: "column", required: true}, document.Place{})
 	return schemaObject{"anyOf": []any{name, structSchema(reflect.TypeFor[columnKeys](), document.Place{General: "tables[].columns[]"})}}
-}
-
-// Provenance are the names of the columns that say where a row came from; an empty name is a column that is not added.
-type Provenance struct {
-	Instance string `key:"instance" rule:"column" doc:"Column for the instance's name."`
-	Database string `key:"database" rule:"column" doc:"Column for the MySQL database."`
-	Table    string `key:"table" rule:"column" doc:"Column for the MySQL table."`
-}
-
-// DefaultProvenance are the names that provenance: true gives.
-func DefaultProvenance() Provenance {
-	return Provenance{Instance: "_instance", Database: "_database", Table: "_table"}
-}
-
-// Names are the columns that are added, in their order.
-func (p Provenance) Names() []string {
-	return slices.DeleteFunc([]string{p.Instance, p.Database, p.Table}, func(s string) bool { return s == "" })
-}
-
-// provenanceKeys is Provenance's long form, bound as a struct.
-type provenanceKeys Provenance
-
-func (p *Provenance) fromNode(b *binder, n *document.Node, at document.Place, _ field) {
-	if n.Kind == document.Map {
-		if len(n.Entries) == 0 {
-			b.problem(n, at, "names no column", "write false for none, true for all three, or name some")
-			return
-		}
-		b.bindStruct(reflect.ValueOf((*provenanceKeys)(p)).Elem(), n, at)
-		return
-	}
-	var all bool
-	if n.Kind != document.Bool && n.Kind != document.Untyped {
-		b.problem(n, at, fmt.Sprintf("must be true, false or a mapping, not %s", n.Kind), "")
-		return
-	}
-	b.bindBool(reflect.ValueOf(&all).Elem(), n, at)
-	if all {
-		*p = DefaultProvenance()
-	}
-}
-
-func (p *Provenance) appendJSON(to []byte) []byte {
-	switch *p {
-	case Provenance{}:
-		return append(to, "false"...)
-	case DefaultProvenance():
-		return append(to, "true"...)
-	}
-	return appendStruct(to, reflect.ValueOf((*provenanceKeys)(p)).Elem())
-}
-
-func (p *Provenance) jsonSchema(field) schemaObject {
-	names := structSchema(reflect.TypeFor[provenanceKeys](), document.Place{})
-	names["minProperties"] = 1
-	return schemaObject{"anyOf": []any{schemaObject{"type": "boolean"}, names}}
 }
 
 // Overwrite is what a full refresh replaces: the whole table when Partitions is empty, else these partitions, each a

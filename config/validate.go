@@ -105,6 +105,13 @@ func (b *binder) checkColumns(table *Table, path string) {
 	} {
 		b.unique(seen, name.value, path+".provenance."+name.key, "the column")
 	}
+	for i, c := range table.Provenance.Columns {
+		at := fmt.Sprintf("%s.provenance.columns[%d]", path, i)
+		b.unique(seen, c.Name, at+".name", "the column")
+		if message, hint := c.fault(); c.Pattern != "" && message != "" {
+			b.fault(at+".pattern", message, hint)
+		}
+	}
 	partitions := map[string]string{}
 	for i, name := range table.Target.Partition {
 		at := fmt.Sprintf("%s.target.partition[%d]", path, i)

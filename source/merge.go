@@ -16,13 +16,6 @@ type Select struct {
 	As string `json:"as,omitempty"`
 }
 
-// Provenance holds the names of the columns that tell where a row comes from. An empty name leaves that column out.
-type Provenance struct {
-	Instance string `json:"instance,omitempty"`
-	Database string `json:"database,omitempty"`
-	Table    string `json:"table,omitempty"`
-}
-
 // MergeOptions decide what a merged table holds.
 type MergeOptions struct {
 	// Columns are those to read, in the target's order; empty means all, in the order that most shards have.
@@ -100,7 +93,11 @@ func Merge(tables []Table, o MergeOptions) (*Merged, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return g.merged()
+	m, err := g.merged()
+	if err != nil {
+		return nil, err
+	}
+	return m, m.checkDerived(tables)
 }
 
 // checkSelection refuses columns that no shard has.
@@ -196,14 +193,14 @@ func (m *Merged) targetNames(sources []string) []string {
 }
 
 // Fields are the columns of a target table for the merged schema, with ids from 0: the shards' columns, then those of
-// provenance as STRING NOT NULL.
+// provenance, which are NOT NULL.
 func (m *Merged) Fields() []schema.Field {
 	fields := make([]schema.Field, 0, len(m.Columns)+3)
 	for _, c := range m.Columns {
 		fields = append(fields, schema.Field{ID: len(fields), Name: c.Name, Type: c.Type, Description: c.Comment})
 	}
 	for _, p := range m.Provenance.columns() {
-		fields = append(fields, schema.Field{ID: len(fields), Name: p.name, Type: schema.StringType().WithNotNull(true)})
+		fields = append(fields, schema.Field{ID: len(fields), Name: p.name, Type: p.kind.WithNotNull(true)})
 	}
 	return fields
 }
@@ -216,25 +213,11 @@ func (m *Merged) Outputs(t Table) []Output {
 		outputs = append(outputs, Output{Column: columns[fold(c.Source)], Type: c.Type})
 	}
 	for _, p := range m.Provenance.columns() {
-		outputs = append(outputs, Output{Type: schema.StringType().WithNotNull(true), Provenance: p.origin, Constant: p.origin.Of(t.Shard)})
+		o := Output{Type: p.kind.WithNotNull(true), Provenance: p.origin, Derive: p.derive}
+		o.Constant, _ = o.ConstantOf(t.Shard) // Merge has seen to it that there is one
+		outputs = append(outputs, o)
 	}
 	return outputs
-}
-
-type provenanceColumn struct {
-	name   string
-	origin Origin
-}
-
-// columns are the provenance columns asked for.
-func (p Provenance) columns() []provenanceColumn {
-	var out []provenanceColumn
-	for _, c := range []provenanceColumn{{p.Instance, FromInstance}, {p.Database, FromDatabase}, {p.Table, FromTable}} {
-		if c.name != "" {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 func (t *Table) byName() map[string]Column {

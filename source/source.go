@@ -130,31 +130,10 @@ type Output struct {
 	Type schema.Type `json:"type"`
 	// Provenance tells which of the shard's names fills the column; empty for a column that is read.
 	Provenance Origin `json:"provenance,omitempty"`
-	// Constant is that name. Plans leave it out, so that shards alike share one list of outputs.
+	// Derive tells which part of that name it is; the zero value is all of it.
+	Derive Derivation `json:"derive,omitzero"`
+	// Constant is that name, or the part. Plans leave it out, so that shards alike share one list of outputs.
 	Constant *string `json:"constant,omitempty"`
-}
-
-// Origin is a part of a shard's name.
-type Origin string
-
-// The parts of a shard's name.
-const (
-	FromInstance Origin = "instance"
-	FromDatabase Origin = "database"
-	FromTable    Origin = "table"
-)
-
-// Of is that part of a shard's name, nil for the empty origin.
-func (o Origin) Of(s Shard) *string {
-	switch o {
-	case FromInstance:
-		return &s.Instance
-	case FromDatabase:
-		return &s.Database
-	case FromTable:
-		return &s.Table
-	}
-	return nil
 }
 
 // Read asks for the rows of one split.

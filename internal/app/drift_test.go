@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,12 +14,19 @@ import (
 	"github.com/tributary-lake/tributary/ledger"
 )
 
-// driftJob is a job for the shards d_* of a database.
+// driftJob is a job for the shards d_* of a database; table are more keys of the logical table.
 func driftJob(m *testenv.MySQL, database, warehouse, table string) json.RawMessage {
+	fallback := ""
+	if !strings.Contains(table, `"target"`) {
+		fallback = `"target": {"database": "ods"}, `
+	}
+	if !strings.Contains(table, `"provenance"`) {
+		fallback += `"provenance": {"table": "_table"}, `
+	}
 	return json.RawMessage(fmt.Sprintf(`{"job": "drift",
 		"source": {"instances": [{"name": "a", "host": %q, "port": %d, "user": "reader", "password": "${env:READER_PASSWORD}", "databases": %q}]},
-		"tables": [{"name": "d", "match": "d_*", "target": {"database": "ods"}, "provenance": {"table": "_table"}, %s}],
-		"target": {"warehouse": %q}}`, m.Host(), m.Port(), database, table, warehouse))
+		"tables": [{"name": "d", "match": "d_*", %s%s}],
+		"target": {"warehouse": %q}}`, m.Host(), m.Port(), database, fallback, table, warehouse))
 }
 
 // runJob makes a whole run by plain calls of the activities.

@@ -102,9 +102,12 @@ func (s *tableSource) Discover(ctx context.Context) ([]source.Table, error) {
 		Policy: mysql.Policy{
 			TinyInt1: mysql.TinyInt1(types.TinyInt1), Time: mysql.Time(types.Time),
 			ZeroDate: source.ZeroDate(types.ZeroDate), DecimalOverflow: mysql.DecimalOverflow(types.DecimalOverflow),
-			Types: asked,
+			ZeroDateColumns: zeroDates(types.ZeroDateColumns), Types: asked,
 		},
 	})
+	if errors.Is(err, source.ErrRefused) {
+		err = fmt.Errorf("%w: table %s: %w", activities.ErrPlanRefused, s.table.Name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +115,28 @@ func (s *tableSource) Discover(ctx context.Context) ([]source.Table, error) {
 		return nil, s.nothing(found)
 	}
 	return found.Tables, s.unmatched(found)
+}
+
+// zeroDates are the choices for single columns, by column in lower case, as MySQL's names have no case.
+func zeroDates(choices config.ZeroDates) map[string]source.ZeroDate {
+	out := map[string]source.ZeroDate{}
+	for column, choice := range choices {
+		out[strings.ToLower(column)] = source.ZeroDate(choice)
+	}
+	return out
+}
+
+// provenance is what the source knows of the columns that names fill. The job's types are types of the lake.
+func provenance(p config.Provenance) (source.Provenance, error) {
+	out := source.Provenance{Instance: p.Instance, Database: p.Database, Table: p.Table}
+	for _, c := range p.Columns {
+		kind, err := schema.ParseType(string(c.Type))
+		if err != nil {
+			return out, fmt.Errorf("%w: type of provenance column %s: %w", activities.ErrConfig, c.Name, err)
+		}
+		out.Derived = append(out.Derived, source.Derived{Name: c.Name, From: source.Origin(c.From), Pattern: c.Pattern, Type: kind})
+	}
+	return out, nil
 }
 
 // columnTypes are the types that the job asks for, by column in lower case, as MySQL's names have no case.
@@ -193,7 +218,11 @@ func some(names []string) string {
 
 // Merge makes one schema of the shards.
 func (s *tableSource) Merge(tables []source.Table) (*activities.Merged, error) {
-	o := source.MergeOptions{Provenance: source.Provenance(s.table.Provenance), Drift: source.DriftPolicy(s.table.Drift)}
+	names, err := provenance(s.table.Provenance)
+	if err != nil {
+		return nil, err
+	}
+	o := source.MergeOptions{Provenance: names, Drift: source.DriftPolicy(s.table.Drift)}
 	for _, c := range s.table.Columns {
 		o.Columns = append(o.Columns, source.Select{Name: c.Name, As: c.As})
 	}

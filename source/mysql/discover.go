@@ -65,7 +65,7 @@ func (s *Source) Discover(ctx context.Context, sel Selection) (*Discovery, error
 		return nil, err
 	}
 	d.Tables = slices.Concat(tables...)
-	return d, nil
+	return d, sel.Policy.Unused(d.Tables)
 }
 
 // tableName identifies a table within an instance.

@@ -26,7 +26,9 @@ func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Ba
 	if err != nil {
 		return source.ReadStats{}, err
 	}
-	r.Outputs = withConstants(r)
+	if r.Outputs, err = withConstants(r); err != nil {
+		return source.ReadStats{}, err
+	}
 	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Swap: swap}, s.options)
 	if err != nil {
 		var own *wire.SwapError
@@ -43,14 +45,17 @@ func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Ba
 }
 
 // withConstants gives provenance columns their value for the shard, which plans leave out.
-func withConstants(r source.Read) []source.Output {
+func withConstants(r source.Read) ([]source.Output, error) {
 	outputs := slices.Clone(r.Outputs)
 	for i := range outputs {
+		var err error
 		if o := &outputs[i]; o.Constant == nil {
-			o.Constant = o.Provenance.Of(r.Shard)
+			if o.Constant, err = o.ConstantOf(r.Shard); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return outputs
+	return outputs, nil
 }
 
 func (in *instance) read(ctx context.Context, r source.Read, q wire.Request, o Options) (source.ReadStats, error) {

@@ -69,7 +69,7 @@ func (p Policy) Column(c definition.Column) (source.Column, *source.Loss) {
 
 func (p Policy) zeroDate(c *source.Column) *source.Loss {
 	z := p.ZeroDate
-	if own, ok := p.ZeroDateColumns[c.Name]; ok {
+	if own, ok := p.ZeroDateColumns[strings.ToLower(c.Name)]; ok {
 		z = own
 	}
 	switch z {

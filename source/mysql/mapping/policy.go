@@ -2,9 +2,12 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/definition"
 )
 
 // Policy decides where MySQL's types have no single counterpart. The zero value is the default of each.
@@ -15,7 +18,7 @@ type Policy struct {
 	Time Time
 	// ZeroDate is what dates that do not exist become.
 	ZeroDate source.ZeroDate
-	// ZeroDateColumns overrides ZeroDate by column name.
+	// ZeroDateColumns overrides ZeroDate by column name in lower case.
 	ZeroDateColumns map[string]source.ZeroDate
 	// DecimalOverflow is what DECIMAL of more than 38 digits becomes.
 	DecimalOverflow DecimalOverflow
@@ -57,6 +60,24 @@ const (
 	// DecimalString makes it a STRING of MySQL's own text.
 	DecimalString DecimalOverflow = "string"
 )
+
+// Unused refuses a choice for a column that is no date in any of the tables: a name that is written wrongly would have no
+// effect, and nobody would be told.
+func (p Policy) Unused(tables []source.Table) error {
+	for name := range p.ZeroDateColumns {
+		isDate := func(c source.Column) bool {
+			switch definition.Parse(c.Definition).Base {
+			case "date", "datetime", "timestamp":
+				return strings.EqualFold(c.Name, name)
+			}
+			return false
+		}
+		if len(tables) > 0 && !slices.ContainsFunc(tables, func(t source.Table) bool { return slices.ContainsFunc(t.Columns, isDate) }) {
+			return fmt.Errorf("%w: types.zero_date_columns names %q, which is no DATE, DATETIME or TIMESTAMP in any shard", source.ErrRefused, name)
+		}
+	}
+	return nil
+}
 
 // Validate refuses policies that do not exist.
 func (p Policy) Validate() error {

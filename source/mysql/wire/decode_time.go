@@ -155,7 +155,7 @@ func (c *column) zeroDate(m moment, next int) (int, error) {
 		c.replaced++
 		c.vector.Append(row.Value{})
 	default:
-		return -1, fmt.Errorf("%w: column %q holds %s, a date that does not exist: set types.zero_date to null or epoch (it is fail)",
+		return -1, fmt.Errorf("%w: column %q holds %s, a date that does not exist: set types.zero_date, or types.zero_date_columns for this one, to null or epoch (it is fail)",
 			source.ErrRefused, c.source.Name, m.text())
 	}
 	return next, nil

@@ -133,7 +133,9 @@ func (st *stream) flush() error {
 	}
 	for i, o := range st.Outputs {
 		if o.Column.Name == "" {
-			fill(&st.batch.Columns[i], o.Constant, st.batch.Rows)
+			if err := fill(&st.batch.Columns[i], o.Constant, st.batch.Rows); err != nil {
+				return err
+			}
 		}
 	}
 	if st.Pass != nil {
@@ -166,19 +168,30 @@ func (st *stream) use(b *row.Batch) {
 	st.decoder.bind(b)
 }
 
-// fill appends a constant, or a null when there is none, n times.
-func fill(v *row.Vector, constant *string, n int) {
+// fill appends a constant, or a null when there is none, n times. It is the text of a value of the column's type.
+func fill(v *row.Vector, constant *string, n int) error {
 	if constant == nil {
 		for range n {
 			v.AppendNull()
 		}
-		return
+		return nil
+	}
+	if v.Layout != row.LayoutBytes {
+		value, err := row.ParseText(v.Type, *constant)
+		if err != nil {
+			return fmt.Errorf("%w: %w", source.ErrRefused, err)
+		}
+		for range n {
+			v.Append(value)
+		}
+		return nil
 	}
 	v.Data = slices.Grow(v.Data, n*len(*constant))
 	for range n {
 		v.Data = append(v.Data, *constant...)
 		v.Offsets = append(v.Offsets, uint32(len(v.Data)))
 	}
+	return nil
 }
 
 // SwapError marks an error of the caller's Swap, which says nothing about the source.
