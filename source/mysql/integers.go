@@ -17,6 +17,8 @@ const (
 	leastProbes, mostProbes = 16, 1024
 	// probesAtOnce go into one statement.
 	probesAtOnce = 128
+	// walkedAnyway is how many rows a shard has at most, by its statistics, that is not worth an estimate.
+	walkedAnyway = 20_000
 	// leastProbed is how many rows a part has to have on average: estimates never say that there are none.
 	leastProbed = 8
 )
@@ -92,9 +94,9 @@ func (p *splitter) settled(span uint64) (n int, rows int64, ok bool) {
 
 // even tells whether splits of equal width would have about the same number of rows, and how many rows there are. It has
 // the server estimate parts of the key's span by a look into the index, which costs no reading of rows. Where statistics
-// say that there is less than a split, or other than what the index shows, there is no base for an estimate: not even.
+// say that there are few rows, or other than what the index shows, there is no base for an estimate: not even.
 func (p *splitter) even(ctx context.Context, r source.Range, span uint64) (bool, int64, error) {
-	if p.options.Count == 0 && p.table.Rows <= p.options.Rows {
+	if p.options.Count == 0 && p.table.Rows <= min(p.options.Rows, walkedAnyway) {
 		return false, 0, nil
 	}
 	n := p.parts(p.table.Rows, span)

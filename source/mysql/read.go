@@ -115,6 +115,9 @@ func (c *conn) run(ctx context.Context, q wire.Request) (stats source.ReadStats,
 		}
 	}()
 	if c.reader == nil {
+		if err := c.widen(ctx); err != nil {
+			return stats, false, err
+		}
 		c.reader = wire.NewReader(c.wire, c.tap.features())
 	}
 	return c.reader.Read(q)

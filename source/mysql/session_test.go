@@ -23,7 +23,7 @@ func TestSession(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			server := testenv.Start(t, f,
 				testenv.TimeZone("-11:00"), testenv.Setting("sql_mode", "PAD_CHAR_TO_FULL_LENGTH,ANSI_QUOTES,NO_BACKSLASH_ESCAPES"),
-				testenv.Setting("net_write_timeout", "5"), testenv.Setting("net_read_timeout", "5"), testenv.Setting("wait_timeout", "5"),
+				testenv.Setting("max_allowed_packet", "262144"), testenv.Setting("net_write_timeout", "5"), testenv.Setting("net_read_timeout", "5"), testenv.Setting("wait_timeout", "5"),
 				testenv.Setting("transaction_isolation", "READ-UNCOMMITTED"),
 				testenv.Setting("character_set_server", "latin1"), testenv.Setting("collation_server", "latin1_german1_ci"))
 			server.Exec(t, "SET GLOBAL sql_select_limit = 3")
@@ -42,6 +42,11 @@ func TestSession(t *testing.T) {
 				require.NoError(t, src.instances[0].db.QueryRowContext(t.Context(), "SELECT @@session."+name).Scan(&got))
 				require.Equal(t, want, got, name)
 			}
+			c, err := src.instances[0].conn(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, c.Raw(func(dc any) error { return dc.(*conn).widen(t.Context()) }))
+			require.NoError(t, c.PingContext(t.Context()), "a statement longer than the server takes would end the connection")
+			require.NoError(t, c.Close())
 			rows, err := src.instances[0].db.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables LIMIT 20")
 			require.NoError(t, err)
 			defer rows.Close()
@@ -53,6 +58,25 @@ func TestSession(t *testing.T) {
 			require.Equal(t, 20, n, "a limit of the server's must not cut results")
 		})
 	}
+}
+
+// TestWiden asks MariaDB, which counts a session's memory, whether its buffer has grown.
+func TestWiden(t *testing.T) {
+	server := testenv.Shared(t, testenv.FlavorMariaDB)
+	src, err := Open(t.Context(), []Config{{Name: "a", Host: server.Host(), Port: server.Port(), User: "reader", Password: "reader"}}, Options{})
+	require.NoError(t, err)
+	defer src.Close()
+	c, err := src.instances[0].conn(t.Context())
+	require.NoError(t, err)
+	defer c.Close()
+	used := func() (n int64) {
+		var name string
+		require.NoError(t, c.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Memory_used'").Scan(&name, &n))
+		return n
+	}
+	before := used()
+	require.NoError(t, c.Raw(func(dc any) error { return dc.(*conn).widen(t.Context()) }))
+	require.GreaterOrEqual(t, used(), before+sendBuffer-(16<<10))
 }
 
 // The shapes that a later driver might have.
