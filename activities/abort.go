@@ -213,16 +213,14 @@ func (r *run) drop(ctx context.Context) (*Aborted, error) {
 // foundCommitted records a commit that is in the table and whose caller did not live to record it.
 func (r *run) foundCommitted(ctx context.Context, id int64) (*Aborted, error) {
 	result := ledger.Result{Outcome: ledger.Committed, Snapshot: id, Kind: string(r.kind())}
-	claims, err := r.claims(ctx)
+	_, counts, err := r.filed(ctx)
 	switch {
 	case errors.Is(err, ErrMismatch), errors.Is(err, ledger.ErrCorrupt):
 		// The counts are lost. That the rows are in the table is what matters.
 	case err != nil:
 		return nil, err
 	default:
-		for _, c := range claims {
-			result.Counts = result.Counts.Add(c.Counts)
-		}
+		result.Counts = counts
 	}
 	if _, err := r.finish(ctx, result); err != nil {
 		return nil, err

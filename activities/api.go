@@ -18,6 +18,9 @@ const (
 	CommitName  = "Commit"
 	CleanName   = "Clean"
 	AbortName   = "Abort"
+
+	PlanMergesName = "PlanMerges"
+	MergeName      = "Merge"
 )
 
 // PrepareInput asks to check a job and to keep it with the run.
@@ -89,6 +92,8 @@ type Planned struct {
 	Bytes  int64 `json:"bytes"`
 	// Pending are the units without a claim. All of them in a new run.
 	Pending []Range `json:"pending"`
+	// Keyed tells that units leave sorted rows: then PlanMerges and Merge follow before anything can be committed.
+	Keyed bool `json:"keyed,omitempty"`
 	// Done tells that the run ended before: there is nothing left to write, verify or commit.
 	Done *ledger.Result `json:"done,omitempty"`
 }
@@ -104,6 +109,26 @@ type Written struct {
 	Unit    int              `json:"unit"`
 	Message ledger.Reference `json:"message"`
 	Counts  ledger.Counts    `json:"counts"`
+}
+
+// PlanMergesInput asks into how many merges the rows of all units go, once these are claimed.
+type PlanMergesInput struct {
+	TableRun
+}
+
+// PlannedMerges are the merges of a key table's rows and what is still to be done of them.
+type PlannedMerges struct {
+	Merges int   `json:"merges"`
+	Rows   int64 `json:"rows"`
+	// Pending are the merges without a claim, from 0.
+	Pending []Range `json:"pending"`
+}
+
+// MergeInput asks for the rows of one merge to be made data files of, and claimed. Its result is a Written, whose unit is the
+// merge's id in the ledger.
+type MergeInput struct {
+	TableRun
+	Merge int `json:"merge"`
 }
 
 // VerifyInput asks whether all that was planned was written once.
@@ -127,6 +152,8 @@ type TableResult struct {
 	Read     int64  `json:"rows_read"`
 	Written  int64  `json:"rows_written"`
 	Rejected int64  `json:"rows_rejected"`
+	// Collapsed counts rows of a key table that had the key of another row, which was kept (on_key_collision: last_wins).
+	Collapsed int64 `json:"rows_collapsed,omitempty"`
 	// Replaced counts values that a policy changed, one entry for each column and policy.
 	Replaced []source.Replaced `json:"replaced,omitempty"`
 	Bytes    int64             `json:"bytes_written"`

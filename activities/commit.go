@@ -42,7 +42,7 @@ func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, e
 	t := &TableResult{
 		Status: StateCommitted, Snapshot: result.Snapshot, Kind: result.Kind,
 		Read: result.Counts.RowsRead, Written: result.Counts.RowsWritten, Bytes: result.Counts.Bytes, Files: result.Counts.Files,
-		Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency, Notes: r.plan.Notes,
+		Collapsed: result.Counts.RowsCollapsed, Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency, Notes: r.plan.Notes,
 	}
 	if result.Snapshot == 0 {
 		t.Status = StateUnchanged
@@ -194,8 +194,11 @@ func (r *run) clean(ctx context.Context) (int, error) {
 	return n, errors.Join(err, r.unpin(ctx))
 }
 
-// remove deletes the run's data files but those to keep.
+// remove deletes the run's data files but those to keep, and its sorted rows.
 func (r *run) remove(ctx context.Context, keep map[string]bool) (int, error) {
+	if err := r.ledger.RemoveRuns(ctx); err != nil {
+		return 0, err
+	}
 	prefixes, err := r.ledger.Prefixes(ctx)
 	if err != nil || len(prefixes) == 0 {
 		return 0, err

@@ -43,6 +43,10 @@ type TableSpec struct {
 	// PartitionKeys and Options of a table that is created.
 	PartitionKeys []string
 	Options       map[string]string
+	// PrimaryKey of the target; none is an append table.
+	PrimaryKey []string
+	// LastWins keeps the last of rows with one key (on_key_collision: last_wins); else they end the run.
+	LastWins bool
 	// Overwrite replaces the table's rows (mode full-refresh); otherwise they are added (mode append).
 	Overwrite bool
 	// ReplaceForeign lets the commit remove what another writer added since the plan (on_conflict: replace).
@@ -59,6 +63,12 @@ type TableSpec struct {
 	Where string
 	// RowGroupBytes bounds the rows that one open data file holds in memory.
 	RowGroupBytes int
+	// SortBytes bounds the rows of a key table that one activity holds to sort or merge them; MergeBytes is up to how many
+	// bytes of sorted rows one merge takes, so that a bucket with more is cut. 0 takes a default.
+	SortBytes  int
+	MergeBytes int64
+	// Parallelism is how many activities of the table are at work at once.
+	Parallelism int
 	// SerializerVersion is the version of Paimon's serializer that message files are written in; 0 is the library's default.
 	SerializerVersion int
 	// BatchRows and BatchBytes bound a batch between reader and writer.

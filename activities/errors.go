@@ -34,6 +34,8 @@ const (
 	TypeSchemaChanged = "SchemaChanged"
 	// TypeValue: a value that the policy refuses.
 	TypeValue = "ValueRefused"
+	// TypeKeyCollision: rows have one primary key, and none of them is to win.
+	TypeKeyCollision = "KeyCollision"
 	// TypeMismatch: what was written is not what was planned or read.
 	TypeMismatch = "VerificationFailed"
 	// TypeConflict: another writer changed the table since the plan.
@@ -76,6 +78,7 @@ func classes() []class {
 		{ErrConfig, TypeConfig, false},
 		{ErrPlanRefused, TypePlanRefused, false},
 		{ErrAborted, TypeAborted, false},
+		{ErrKeyCollision, TypeKeyCollision, false},
 		{ErrMismatch, TypeMismatch, false},
 		{source.ErrDenied, TypeAccess, false},
 		{source.ErrSchemaChanged, TypeSchemaChanged, false},

@@ -35,9 +35,11 @@ func shapesOf(outputs [][]source.Output) ([]ledger.Shape, []int) {
 func pack(d *draft, shapeOf []int, rows int64) []ledger.Unit {
 	var units []ledger.Unit
 	var last string
+	number := 0
 	for i, t := range d.tables {
 		for _, s := range d.splits[i] {
-			us := ledger.UnitSplit{Shard: t.Shard, Shape: shapeOf[i], Split: s}
+			us := ledger.UnitSplit{Shard: t.Shard, Shape: shapeOf[i], Split: s, Number: number}
+			number++
 			n := len(units) - 1
 			if n >= 0 && last == t.Shard.Instance && units[n].Rows()+s.Rows <= rows {
 				units[n].Splits = append(units[n].Splits, us)

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/source"
@@ -16,7 +15,7 @@ import (
 // pipe moves batches from a reader to a writer that works beside it. Batches circulate: the reader fills one while the
 // writer encodes another, and waits when none is free.
 type pipe struct {
-	out   *lake.Writer
+	out   sink
 	rows  *atomic.Int64
 	bytes *atomic.Int64
 }

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/fit"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
@@ -127,27 +127,19 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	switch {
 	case errors.Is(err, catalog.ErrNotExist):
 		d.existing = nil
-		d.planned, err = schema.New(schema.Spec{
-			Fields: d.merged.Fields, PartitionKeys: s.Spec.PartitionKeys, Options: s.Spec.Options, TimeMillis: time.Now().UnixMilli(),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
+		fitted, err := fit.New(s.Spec.wanted(), d.shards())
+		if err := d.follow(s.Spec, fitted, err); err != nil {
+			return nil, err
 		}
-		d.outputs = d.merged.Outputs
 	case err != nil:
 		return nil, fmt.Errorf("load target %s: %w", s.Spec.Target, err)
 	default:
-		if err := fit(s.Spec, d); err != nil {
+		if err := d.fitExisting(s.Spec); err != nil {
 			return nil, err
 		}
 	}
 	if err := schema.CheckWritable(d.planned); err != nil {
 		return nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
-	}
-	if keys := d.planned.PrimaryKeys; len(keys) > 0 {
-		// Units are written independently, and of a bucket of a key table only one writer may be at work.
-		return nil, fmt.Errorf("%w: target %s has the primary key %s, and runs into key tables are not available yet: use another target",
-			ErrPlanRefused, s.Spec.Target, strings.Join(keys, ", "))
 	}
 	latest, err := snapshot.NewManager(s.Warehouse, d.path).Latest(ctx)
 	if err != nil {
@@ -165,6 +157,66 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 		}
 	}
 	return d, splitAll(ctx, s, d)
+}
+
+// wanted is what the job says of the target.
+func (s TableSpec) wanted() fit.Wanted {
+	return fit.Wanted{
+		Target: s.Target.String(), PartitionKeys: s.PartitionKeys, PrimaryKey: s.PrimaryKey, Options: s.Options,
+		Overwrite: s.Overwrite, LastWins: s.LastWins, Drift: s.Drift,
+	}
+}
+
+// shards are those that are read.
+func (d *draft) shards() fit.Shards {
+	return fit.Shards{Tables: d.tables, Fields: d.merged.Fields, Outputs: d.merged.Outputs}
+}
+
+// fitExisting brings the existing target and the merged schema together.
+func (d *draft) fitExisting(spec TableSpec) error {
+	fitted, err := fit.Existing(spec.wanted(), d.shards(), d.existing)
+	return d.follow(spec, fitted, err)
+}
+
+// follow takes over what fits, unless nothing does.
+func (d *draft) follow(spec TableSpec, fitted *fit.Fitted, err error) error {
+	var keys []string
+	if err == nil {
+		keys, err = fitted.Keys(spec.wanted(), d.shards())
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPlanRefused, err)
+	}
+	d.planned, d.changes, d.outputs, d.fitNotes = fitted.Planned, fitted.Changes, fitted.Outputs, slices.Concat(keys, fitted.Notes)
+	return nil
+}
+
+// evolve changes the target's schema as the draft says, and plans with what came out: it may hold somebody else's change
+// as well. The plan is written after it, so a crash between leaves a target that is ready for the next plan; until then
+// nobody notices, as all changes keep every row and every other writer's files as they are.
+func evolve(ctx context.Context, s *Session, d *draft) error {
+	const tries = 3
+	for range tries {
+		if len(d.changes) == 0 {
+			return nil
+		}
+		altered, err := s.Catalog.AlterTable(ctx, s.Spec.Target, d.changes...)
+		if errors.Is(err, schema.ErrChange) {
+			// It fitted a moment ago: somebody else has changed the table, perhaps in the same way.
+			altered, err = s.Catalog.LoadTable(ctx, s.Spec.Target)
+		}
+		if err != nil {
+			return cannot("alter", s.Spec.Target, err)
+		}
+		d.existing = altered
+		if err := d.fitExisting(s.Spec); err != nil {
+			return err
+		}
+		if err := schema.CheckWritable(d.planned); err != nil {
+			return fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
+		}
+	}
+	return fmt.Errorf("alter %s: its schema was changed by others %d times meanwhile", s.Spec.Target, tries)
 }
 
 // shardsProperty is the property of a snapshot that counts the shards it was made of.
@@ -242,7 +294,7 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 	p := &ledger.Plan{
 		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
 		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: leftOut(d.merged),
-		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget,
+		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, LastWins: spec.LastWins,
 		Consistency: r.session.Source.Consistency(), Retention: spec.Retention,
 		Shapes: shapes, Shards: len(d.tables), Units: len(units),
 	}
@@ -251,6 +303,9 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 		p.Rows += t.Rows
 		p.Bytes += t.Bytes
 	}
+	if p.Keyed && p.Splits > maxSplits {
+		return nil, nil, fmt.Errorf("%w: %d splits are more than the %d that rows of a key table can be numbered by: raise split.rows", ErrPlanRefused, p.Splits, maxSplits)
+	}
 	return p, units, nil
 }
 
@@ -258,7 +313,7 @@ func planned(p *ledger.Plan, pending []Range) *Planned {
 	if p.Units == 0 {
 		pending = nil
 	}
-	return &Planned{Shards: p.Shards, Splits: p.Splits, Units: p.Units, Rows: p.Rows, Bytes: p.Bytes, Pending: pending}
+	return &Planned{Shards: p.Shards, Splits: p.Splits, Units: p.Units, Rows: p.Rows, Bytes: p.Bytes, Pending: pending, Keyed: p.Keyed}
 }
 
 // resume finds out what is left of the run's plan, and pins its snapshots for as long as it has not ended.
@@ -288,16 +343,7 @@ func (r *run) resume(ctx context.Context) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	var pending []Range
-	for unit := range r.plan.Units {
-		switch n := len(pending); {
-		case claimed[unit]:
-		case n > 0 && pending[n-1].To == unit:
-			pending[n-1].To++
-		default:
-			pending = append(pending, Range{From: unit, To: unit + 1})
-		}
-	}
+	pending := unclaimed(r.plan.Units, func(unit int) bool { return claimed[unit] })
 	out := planned(r.plan, pending)
 	out.Done = result
 	return out, nil

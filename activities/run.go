@@ -168,22 +168,60 @@ func (r *run) forgetJob(ctx context.Context) error {
 
 // claims returns the winners of all units, or ErrMismatch naming the first units that have none.
 func (r *run) claims(ctx context.Context) ([]*ledger.Claim, error) {
-	claims := make([]*ledger.Claim, r.plan.Units)
-	err := parallel(ctx, len(claims), 32, func(ctx context.Context, unit int) error {
-		c, err := r.ledger.Winner(ctx, unit)
+	return r.winners(ctx, "unit", 0, r.plan.Units)
+}
+
+// winners returns the winners of n units, or merges, whose ids begin with first.
+func (r *run) winners(ctx context.Context, what string, first, n int) ([]*ledger.Claim, error) {
+	claims := make([]*ledger.Claim, n)
+	err := parallel(ctx, n, 32, func(ctx context.Context, i int) error {
+		c, err := r.ledger.Winner(ctx, first+i)
 		if err == nil && c == nil {
-			err = fmt.Errorf("%w: unit %d of %d was never claimed", ErrMismatch, unit, len(claims))
+			err = fmt.Errorf("%w: %s %d of %d was never claimed", ErrMismatch, what, i, n)
 		}
-		claims[unit] = c
+		claims[i] = c
 		return err
 	})
 	return claims, err
 }
 
-// messages loads the winners' commit messages and checks them against their claims.
-func (r *run) messages(ctx context.Context) ([]*message.Commit, ledger.Counts, error) {
+// filed returns the claims that refer to commit messages, those of the units or of the merges that followed them, and the
+// sum of the counts of all claims. Of a key table every row that was read was sorted, and every sorted row was merged.
+func (r *run) filed(ctx context.Context) ([]*ledger.Claim, ledger.Counts, error) {
 	var total ledger.Counts
 	claims, err := r.claims(ctx)
+	if err != nil {
+		return nil, total, err
+	}
+	for _, c := range claims {
+		total = total.Add(c.Counts)
+	}
+	if !r.plan.Keyed {
+		return claims, total, nil
+	}
+	merges, err := r.ledger.Merges(ctx)
+	if err == nil && merges == nil {
+		err = fmt.Errorf("%w: no merges were planned", ErrMismatch)
+	}
+	if err != nil {
+		return nil, total, err
+	}
+	if claims, err = r.winners(ctx, "merge", r.plan.Units, merges.Count); err != nil {
+		return nil, total, err
+	}
+	for _, c := range claims {
+		total = total.Add(c.Counts)
+	}
+	if total.RowsRead != total.RowsSorted || total.RowsSorted != total.RowsMerged || total.RowsMerged != total.RowsWritten+total.RowsCollapsed {
+		return nil, total, fmt.Errorf("%w: of %d rows read %d were sorted and %d merged, of which %d are in files and %d had the key of another",
+			ErrMismatch, total.RowsRead, total.RowsSorted, total.RowsMerged, total.RowsWritten, total.RowsCollapsed)
+	}
+	return claims, total, nil
+}
+
+// messages loads the winners' commit messages and checks them against their claims.
+func (r *run) messages(ctx context.Context) ([]*message.Commit, ledger.Counts, error) {
+	claims, total, err := r.filed(ctx)
 	if err != nil {
 		return nil, total, err
 	}
@@ -207,17 +245,20 @@ func (r *run) messages(ctx context.Context) ([]*message.Commit, ledger.Counts, e
 			for _, d := range m.Data.NewFiles {
 				rows += d.Rows
 				if other, twice := seen[d.Name]; twice {
-					return nil, total, fmt.Errorf("%w: units %d and %d both name the file %s", ErrMismatch, other, i, d.Name)
+					return nil, total, fmt.Errorf("%w: units %d and %d both name the file %s", ErrMismatch, other, claims[i].Unit, d.Name)
 				}
-				seen[d.Name] = i
+				seen[d.Name] = claims[i].Unit
 			}
 		}
 		c := claims[i].Counts
-		if rows != c.RowsWritten || rows != c.RowsRead {
-			return nil, total, fmt.Errorf("%w: unit %d read %d rows and claims %d written, its messages hold %d",
-				ErrMismatch, i, c.RowsRead, c.RowsWritten, rows)
+		came := c.RowsRead
+		if r.plan.Keyed {
+			came = c.RowsMerged - c.RowsCollapsed
 		}
-		total = total.Add(c)
+		if rows != c.RowsWritten || rows != came {
+			return nil, total, fmt.Errorf("%w: unit %d read %d rows and claims %d written, its messages hold %d",
+				ErrMismatch, claims[i].Unit, came, c.RowsWritten, rows)
+		}
 		all = append(all, f.Messages...)
 	}
 	return all, total, nil

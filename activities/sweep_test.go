@@ -25,12 +25,41 @@ type sweep struct {
 }
 
 // newBase is a table that one run has loaded.
-func newBase(t *testing.T) *world {
+func newBase(t *testing.T, change ...func(*testTable)) *world {
 	t.Helper()
 	base := newWorld(t)
 	base.source().shards = []memoryShard{shard("a", 0, 4), shard("b", 100, 2)}
-	base.run(orders(), "r0")
+	base.run(orders(change...), "r0")
 	return base
+}
+
+// keyedMerges is the number of merges of the run into a key table.
+const keyedMerges = 5
+
+// TestFaultSweepOfKeyTable does with a run into a key table what TestFaultSweep does with others.
+func TestFaultSweepOfKeyTable(t *testing.T) {
+	base := newBase(t, keyed("id"))
+	for fault, choose := range faults() {
+		for ending, end := range endings() {
+			t.Run(fault+", "+ending, func(t *testing.T) {
+				t.Parallel()
+				points := 0
+				for broke := true; broke; points += stride() {
+					synctest.Test(t, func(t *testing.T) {
+						s := newSweep(t, base, true)
+						keyed("id")(&s.job.Tables[0])
+						broke = s.once(func(n int) faultio.Fault { return choose(points, n) }, end)
+						require.Empty(t, list(t, s.staging, "/orders/runs/"), "no sorted row is left")
+					})
+					if t.Failed() {
+						t.Fatalf("operation %d", points)
+					}
+				}
+				require.Greater(t, points, 150)
+				t.Logf("%d operations", points)
+			})
+		}
+	}
 }
 
 // newSweep is on a copy of a table that base has loaded.
@@ -88,6 +117,21 @@ func (s *sweep) steps(id string) []step {
 			_, err := p.write(ctx, activities.WriteInput{TableRun: run, Unit: unit})
 			return err
 		}})
+	}
+	if len(s.job.Tables[0].PrimaryKey) > 0 {
+		steps = append(steps, step{"plan merges", func(ctx context.Context, p *process) error {
+			planned, err := p.planMerges(ctx, activities.PlanMergesInput{TableRun: run})
+			if err == nil && planned.Merges != keyedMerges {
+				err = fmt.Errorf("%d merges", planned.Merges)
+			}
+			return err
+		}})
+		for n := range keyedMerges {
+			steps = append(steps, step{fmt.Sprint("merge ", n), func(ctx context.Context, p *process) error {
+				_, err := p.merge(ctx, activities.MergeInput{TableRun: run, Merge: n})
+				return err
+			}})
+		}
 	}
 	return append(steps, step{"verify", func(ctx context.Context, p *process) error {
 		_, err := p.verify(ctx, activities.VerifyInput{TableRun: run})

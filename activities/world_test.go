@@ -46,6 +46,11 @@ type testTable struct {
 	Partition      []string      `json:"partition"`
 	Serializer     int           `json:"serializer"`
 	Drift          string        `json:"drift"`
+	PrimaryKey     []string      `json:"primary_key"`
+	Buckets        string        `json:"buckets"`
+	LastWins       bool          `json:"last_wins"`
+	MergeBytes     int64         `json:"merge_bytes"`
+	SortBytes      int           `json:"sort_bytes"`
 }
 
 func (j testJob) json(t *testing.T) json.RawMessage {
@@ -66,6 +71,11 @@ func orders(change ...func(*testTable)) testJob {
 
 func appending(t *testTable) { t.Append = true }
 
+// keyed makes the target a key table of three buckets, whose rows are merged in as many parts as can be.
+func keyed(key ...string) func(*testTable) {
+	return func(t *testTable) { t.PrimaryKey, t.Buckets, t.MergeBytes = key, "3", 1 }
+}
+
 // process is a worker's process: everything that activities hold in memory. A test makes a new one as often as it likes.
 type process struct {
 	staging, warehouse fileio.Store
@@ -84,7 +94,12 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 	}
 	out := &activities.Job{Name: j.Job, Staging: stagingURI, Settings: activities.Settings{Parallelism: 2}}
 	for _, t := range j.Tables {
+		options := map[string]string{}
+		if t.Buckets != "" {
+			options["bucket"] = t.Buckets
+		}
 		out.Tables = append(out.Tables, activities.TableSpec{
+			PrimaryKey: t.PrimaryKey, Options: options, LastWins: t.LastWins, MergeBytes: t.MergeBytes, SortBytes: t.SortBytes, Parallelism: 2,
 			Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
 			Overwrite: !t.Append, ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
 			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, SerializerVersion: t.Serializer,
@@ -152,6 +167,14 @@ func (p *process) plan(ctx context.Context, in activities.PlanInput) (*activitie
 
 func (p *process) write(ctx context.Context, in activities.WriteInput) (*activities.Written, error) {
 	return (&activities.Writer{Env: p, Producer: "tributary/test"}).Write(ctx, in)
+}
+
+func (p *process) planMerges(ctx context.Context, in activities.PlanMergesInput) (*activities.PlannedMerges, error) {
+	return (&activities.Merger{Env: p}).PlanMerges(ctx, in)
+}
+
+func (p *process) merge(ctx context.Context, in activities.MergeInput) (*activities.Written, error) {
+	return (&activities.Merger{Env: p, Producer: "tributary/test"}).Merge(ctx, in)
 }
 
 func (p *process) verify(ctx context.Context, in activities.VerifyInput) (*ledger.Counts, error) {
@@ -227,6 +250,21 @@ func (w *world) load(job testJob, run string) {
 	for unit := range planned.Units {
 		w.writeUnit(run, unit)
 	}
+	if planned.Keyed {
+		w.mergeAll(run)
+	}
+}
+
+// mergeAll plans and makes the merges of a run, and tells how many there are.
+func (w *world) mergeAll(run string) int {
+	w.t.Helper()
+	merges, err := call(w.t.Context(), w.planMerges, activities.PlanMergesInput{TableRun: part(run)})
+	require.NoError(w.t, err)
+	for n := range merges.Merges {
+		_, err := call(w.t.Context(), w.merge, activities.MergeInput{TableRun: part(run), Merge: n})
+		require.NoError(w.t, err)
+	}
+	return merges.Merges
 }
 
 func (w *world) writeUnit(run string, unit int) *activities.Written {

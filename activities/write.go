@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
-	"github.com/tributary-lake/tributary/lake/message"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/source"
@@ -90,8 +88,24 @@ func (a *attempt) progress() any {
 // errLost tells an attempt that another one has won the unit.
 var errLost = errors.New("another attempt has written the unit")
 
-// run writes the unit. Its own files are removed when they cannot count any more.
+// run writes the unit.
 func (a *attempt) run(ctx context.Context) (*Written, error) {
+	return a.claim(ctx, func(_ context.Context, table *lake.Table) (abortable, work, error) {
+		out, err := a.sink(table)
+		return out, func(ctx context.Context) ([]byte, ledger.Counts, error) { return a.write(ctx, out) }, err
+	})
+}
+
+// abortable is whatever writes an attempt's files: it can remove them.
+type abortable interface {
+	Abort(ctx context.Context) error
+}
+
+// work makes an attempt's files. It returns what the claim refers to, and its counts.
+type work func(ctx context.Context) ([]byte, ledger.Counts, error)
+
+// claim registers the attempt, lets it work and claims the unit. Its own files are removed when they cannot count any more.
+func (a *attempt) claim(ctx context.Context, begin func(ctx context.Context, table *lake.Table) (abortable, work, error)) (*Written, error) {
 	if err := a.allowed(ctx); err != nil {
 		return a.lost(ctx, err)
 	}
@@ -102,15 +116,11 @@ func (a *attempt) run(ctx context.Context) (*Written, error) {
 	if a.record, err = a.ledger.Register(ctx, a.unit.ID); err != nil {
 		return nil, err
 	}
-	table := lake.NewTable(a.session.Warehouse, a.plan.Path, frozen)
-	out, err := table.NewWriter(lake.WriterOptions{
-		Prefix: a.record.Prefix, Guard: a.allowed, RowGroupBytes: a.session.Spec.RowGroupBytes, Codecs: a.codecs,
-		Overwrite: a.session.Spec.Overwrite,
-	})
+	out, work, err := begin(ctx, lake.NewTable(a.session.Warehouse, a.plan.Path, frozen))
 	if err != nil {
 		return nil, err
 	}
-	claim, err := a.write(ctx, out, frozen)
+	claim, err := a.keep(ctx, work)
 	if err != nil {
 		if dropped := a.drop(ctx, out); dropped != nil {
 			return nil, errors.Join(err, dropped)
@@ -128,46 +138,9 @@ func (a *attempt) run(ctx context.Context) (*Written, error) {
 	return written(won), nil
 }
 
-// lost turns errLost into the winner, and passes other errors on.
-func (a *attempt) lost(ctx context.Context, err error) (*Written, error) {
-	if !errors.Is(err, errLost) {
-		return nil, err
-	}
-	won, err := a.ledger.Winner(ctx, a.unit.ID)
-	return written(won), err
-}
-
-// write reads and writes all splits, closes the files and keeps their messages.
-func (a *attempt) write(ctx context.Context, out *lake.Writer, frozen *schema.Table) (*ledger.Claim, error) {
-	p := pipe{out: out, rows: &a.rows, bytes: &a.written}
-	var counts ledger.Counts
-	for _, s := range a.unit.Splits {
-		stats, err := p.copy(ctx, a.session.Source, a.read(s))
-		if err != nil {
-			return nil, err
-		}
-		counts.RowsRead += stats.Rows
-		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
-	}
-	messages, err := out.Close(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range messages {
-		for _, f := range m.Data.NewFiles {
-			counts.RowsWritten += f.Rows
-			counts.Bytes += f.Size
-			counts.Files++
-		}
-	}
-	version := cmp.Or(a.session.Spec.SerializerVersion, message.DefaultVersion)
-	line, err := message.Line(version)
-	if err != nil {
-		return nil, err
-	}
-	data, err := message.WriteFile(message.File{
-		Producer: a.producer, PaimonLine: line, SerializerVersion: version, SchemaID: frozen.ID, Messages: messages,
-	})
+// keep works and keeps what the claim refers to.
+func (a *attempt) keep(ctx context.Context, work work) (*ledger.Claim, error) {
+	data, counts, err := work(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +152,32 @@ func (a *attempt) write(ctx context.Context, out *lake.Writer, frozen *schema.Ta
 		return nil, err
 	}
 	return &ledger.Claim{Unit: a.unit.ID, Attempt: a.record.ID, Message: ref, Counts: counts}, nil
+}
+
+// lost turns errLost into the winner, and passes other errors on.
+func (a *attempt) lost(ctx context.Context, err error) (*Written, error) {
+	if !errors.Is(err, errLost) {
+		return nil, err
+	}
+	won, err := a.ledger.Winner(ctx, a.unit.ID)
+	return written(won), err
+}
+
+// write reads and writes all splits and closes the files.
+func (a *attempt) write(ctx context.Context, out sink) ([]byte, ledger.Counts, error) {
+	p := pipe{out: out, rows: &a.rows, bytes: &a.written}
+	var counts ledger.Counts
+	for _, s := range a.unit.Splits {
+		out.begin(s)
+		stats, err := p.copy(ctx, a.session.Source, a.read(s))
+		if err != nil {
+			return nil, counts, err
+		}
+		counts.RowsRead += stats.Rows
+		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
+	}
+	data, written, err := out.finish(ctx)
+	return data, counts.Add(written), err
 }
 
 // read is the request for one split. The source fills the provenance columns from the shard's name.
@@ -214,7 +213,7 @@ func (a *attempt) allowed(ctx context.Context) error {
 }
 
 // drop removes the attempt's files. A cancelled context must not keep them.
-func (a *attempt) drop(ctx context.Context, out *lake.Writer) error {
+func (a *attempt) drop(ctx context.Context, out abortable) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	return out.Abort(ctx)

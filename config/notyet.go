@@ -32,9 +32,9 @@ func onlyLocal() availability {
 	}}
 }
 
-// appendBuckets makes the buckets of append tables available.
-func appendBuckets() availability {
-	return availability{"-1, or 1 and more with bucket-key among the options", func(value, _ string) bool {
+// fixedBuckets makes fixed numbers of buckets available.
+func fixedBuckets() availability {
+	return availability{"-1 without primary_key; 1 and more with it, or with bucket-key among the options", func(value, _ string) bool {
 		return value == "-1" || value != "0" && !strings.HasPrefix(value, "-")
 	}}
 }
@@ -45,8 +45,6 @@ func notYetRules() map[string]availability {
 	return map[string]availability{
 		"tables[].mode":               only("full-refresh", "append"),
 		"tables[].watermark":          onlyDefault(),
-		"tables[].primary_key":        onlyDefault(),
-		"tables[].on_key_collision":   only("fail"),
 		"tables[].overwrite":          only("table"),
 		"tables[].soft_delete":        onlyDefault(),
 		"tables[].detect_deletes":     only("none"),
@@ -55,7 +53,7 @@ func notYetRules() map[string]availability {
 		"tables[].cdc.bytes":          onlyDefault(),
 		"tables[].cdc.schema_change":  onlyDefault(),
 		"tables[].cdc.consistent_cut": onlyDefault(),
-		"tables[].target.bucket":      appendBuckets(),
+		"tables[].target.bucket":      fixedBuckets(),
 		"target.type":                 only("paimon"),
 		"target.warehouse":            onlyLocal(),
 		"target.staging":              onlyLocal(),

@@ -29,10 +29,6 @@ func notYetTableCases() map[string]fault {
 			"job.yaml:10:11: tables[0].mode: cdc is not available yet; available: full-refresh, append"),
 		"tables[].watermark": tableCase("watermark: {column: updated_at, overlap: 5m}",
 			`job.yaml:10:16: tables[0].watermark: {"column":"updated_at","overlap":"5m"} is not available yet; remove the key`),
-		"tables[].primary_key": tableCase("primary_key: [id]",
-			`job.yaml:10:18: tables[0].primary_key: ["id"] is not available yet; remove the key`),
-		"tables[].on_key_collision": tableCase("on_key_collision: last_wins",
-			"job.yaml:10:23: tables[0].on_key_collision: last_wins is not available yet; available: fail"),
 		"tables[].overwrite": tableCase(`overwrite: [{dt: "1"}]`,
 			`job.yaml:10:16: tables[0].overwrite: [{"dt":"1"}] is not available yet; available: table`),
 		"tables[].soft_delete": tableCase("soft_delete: {column: gone, value: 1}",
@@ -61,7 +57,7 @@ func notYetOtherCases() map[string]fault {
 	}
 	return map[string]fault{
 		"tables[].target.bucket": {from: "{database: ods}", to: "{database: ods, bucket: -2}", want: []string{
-			"job.yaml:11:37: tables[0].target.bucket: -2 is not available yet; available: -1, or 1 and more with bucket-key among the options",
+			"job.yaml:11:37: tables[0].target.bucket: -2 is not available yet; available: -1 without primary_key; 1 and more with it, or with bucket-key among the options",
 		}},
 		"target.type": {from: "  warehouse: file:///lake", to: "  type: starrocks", want: []string{
 			"job.yaml:13:9: target.type: starrocks is not available yet; available: paimon",

@@ -123,9 +123,30 @@ func (b *binder) checkColumns(table *Table, path string) {
 	if text, set := table.Target.Options["bucket"]; set && text != strconv.Itoa(table.Target.Bucket) {
 		b.fault(path+".target.options.bucket", fmt.Sprintf("%q is not target.bucket, which is %d", text, table.Target.Bucket), "set target.bucket and remove the option")
 	}
+	b.checkKey(table, path, seen)
+}
+
+// checkKey refuses keys whose columns are not read and partitions that are no part of the key.
+func (b *binder) checkKey(table *Table, path string, columns map[string]string) {
 	keys := map[string]string{}
 	for i, name := range table.PrimaryKey {
-		b.unique(keys, name, fmt.Sprintf("%s.primary_key[%d]", path, i), "the key column")
+		at := fmt.Sprintf("%s.primary_key[%d]", path, i)
+		b.unique(keys, name, at, "the key column")
+		if _, read := columns[name]; !read && len(table.Columns) > 0 && name != "" {
+			b.fault(at, fmt.Sprintf("%q is not among the columns", name), "add it to columns")
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	if _, set := table.Target.Options["primary-key"]; set {
+		b.fault(path+".target.options.primary-key", "the key is at primary_key already", "remove the option")
+	}
+	for i, name := range table.Target.Partition {
+		if _, in := keys[name]; !in && name != "" {
+			b.fault(fmt.Sprintf("%s.target.partition[%d]", path, i), fmt.Sprintf("%q is not in primary_key", name),
+				"add it there: rows of one key must not lie in two partitions")
+		}
 	}
 }
 

@@ -64,8 +64,8 @@ func TestBucketedTarget(t *testing.T) {
 	require.NotEmpty(t, testenv.RustReader(t).Read(t, warehouse, "ods.orders", 0))
 }
 
-// Units are written independently, which would damage a table with a primary key: such a target is refused in the plan.
-func TestKeyTableIsNoTargetYet(t *testing.T) {
+// A key table needs a fixed number of buckets: another one is refused in the plan.
+func TestKeyTableNeedsBuckets(t *testing.T) {
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	database := m.NewDatabase(t)
@@ -81,12 +81,4 @@ func TestKeyTableIsNoTargetYet(t *testing.T) {
 		require.Equal(t, 3, r.code, r.stdout+r.stderr)
 		require.Contains(t, r.stdout+r.stderr, "primary key")
 	}
-	job := jobFile(t, warehouse, q, []server{{"a", m}}, func(job, table map[string]any) {
-		job["source"].(map[string]any)["instances"].([]any)[0].(map[string]any)["databases"] = database
-		target := table["target"].(map[string]any)
-		target["bucket"], target["options"] = 2, map[string]any{"primary-key": "id"}
-	})
-	r := s.run(t, "run", "-f", job, "--wait")
-	require.Equal(t, 3, r.code, r.stdout+r.stderr)
-	require.Contains(t, r.stdout+r.stderr, "key tables are not available yet")
 }

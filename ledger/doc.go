@@ -11,6 +11,9 @@
 //	attempts/<unit>-<id>     an attempt and the prefix of every data file that it may make, written before the first one
 //	messages/<unit>-<id>     commit messages of a finished attempt
 //	splits/<unit>            the claim: the one attempt whose files count
+//	merges.json              of a key table: into how many merges its rows are divided, once all units are claimed
+//	merges/<n>-<chunks>      what each merge reads; merges have ids, attempts and claims as units have, behind those of the units
+//	runs/<unit>-<id>-<n>     sorted rows of a unit, which merges read, and of merges that need several passes
 //	decision-<identifier>    COMMIT or ABORT
 //	result                   how it ended
 //

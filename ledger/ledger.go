@@ -37,6 +37,9 @@ func Open(store fileio.Store, key Key) *Ledger {
 	return &Ledger{store: store, root: path.Join(key.Job, key.Run, key.Table)}
 }
 
+// Store is where the ledger lies.
+func (l *Ledger) Store() fileio.Store { return l.store }
+
 // URI is the folder's address, for people.
 func (l *Ledger) URI() string { return l.store.URI(l.root) }
 
@@ -129,6 +132,11 @@ type Counts struct {
 	RowsWritten int64 `json:"rows_written"`
 	Bytes       int64 `json:"bytes"`
 	Files       int64 `json:"files"`
+	// Of key tables, whose rows are shuffled on their way: RowsSorted lie in sorted files, RowsMerged of these were merged, and
+	// RowsCollapsed of these had the key of another row, which is kept.
+	RowsSorted    int64 `json:"rows_sorted,omitempty"`
+	RowsMerged    int64 `json:"rows_merged,omitempty"`
+	RowsCollapsed int64 `json:"rows_collapsed,omitempty"`
 	// Replaced counts values that a policy changed: one entry for each column and policy, sorted.
 	Replaced []source.Replaced `json:"replaced,omitempty"`
 }
@@ -138,6 +146,7 @@ func (c Counts) Add(d Counts) Counts {
 	return Counts{
 		RowsRead: c.RowsRead + d.RowsRead, RowsWritten: c.RowsWritten + d.RowsWritten,
 		Bytes: c.Bytes + d.Bytes, Files: c.Files + d.Files,
+		RowsSorted: c.RowsSorted + d.RowsSorted, RowsMerged: c.RowsMerged + d.RowsMerged, RowsCollapsed: c.RowsCollapsed + d.RowsCollapsed,
 		Replaced: AddReplaced(c.Replaced, d.Replaced),
 	}
 }
@@ -159,7 +168,7 @@ func AddReplaced(a, b []source.Replaced) []source.Replaced {
 	return sums
 }
 
-// Reference stands for a commit-message file.
+// Reference stands for a commit-message file, or another that a claim names in its place.
 type Reference struct {
 	// Path is relative to the staging root.
 	Path   string `json:"path"`

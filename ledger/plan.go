@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,10 @@ type Plan struct {
 	Base   int64           `json:"base"`
 	// Overwrite tells that the commit replaces the table's rows.
 	Overwrite bool `json:"overwrite"`
+	// Keyed tells that the target has a primary key: units leave sorted rows, which merges make data files of.
+	Keyed bool `json:"keyed,omitempty"`
+	// LastWins tells that of rows with one key the last is kept; else such rows end the run.
+	LastWins bool `json:"last_wins,omitempty"`
 	// What the job says of the end, so that a later run can settle this one without its job.
 	//
 	// ReplaceForeign lets the commit remove what another writer added since the plan; EmptyTarget lets a source without
@@ -70,6 +75,8 @@ type UnitSplit struct {
 	Shard source.Shard `json:"shard"`
 	Shape int          `json:"shape"`
 	Split source.Split `json:"split"`
+	// Number counts the splits of the plan, from 0.
+	Number int `json:"number,omitempty"`
 }
 
 // Rows is the estimate over the unit's splits.
@@ -135,19 +142,47 @@ func (l *Ledger) Planned(ctx context.Context) (bool, error) {
 
 // Unit returns one unit of a plan.
 func (l *Ledger) Unit(ctx context.Context, p *Plan, id int) (Unit, error) {
-	var units []Unit
-	chunk := l.chunkPath(p.Chunks, id)
-	ok, err := l.read(ctx, chunk, &units)
+	units, err := l.chunk(ctx, p, id)
 	if err != nil {
 		return Unit{}, err
-	}
-	if !ok {
-		return Unit{}, fmt.Errorf("%w: %s is missing", ErrCorrupt, l.store.URI(chunk))
 	}
 	if i := id % unitsPerChunk; i < len(units) && units[i].ID == id {
 		return units[i], nil
 	}
 	return Unit{}, fmt.Errorf("%w: the plan at %s has no unit %d", ErrCorrupt, l.URI(), id)
+}
+
+// ShardsOf finds the shards of splits by the splits' numbers. It reads the whole plan.
+func (l *Ledger) ShardsOf(ctx context.Context, p *Plan, splits iter.Seq[int]) (map[int]source.Shard, error) {
+	shards := map[int]source.Shard{}
+	for n := range splits {
+		shards[n] = source.Shard{}
+	}
+	for id := 0; id < p.Units; id += unitsPerChunk {
+		units, err := l.chunk(ctx, p, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range units {
+			for _, s := range u.Splits {
+				if _, wanted := shards[s.Number]; wanted {
+					shards[s.Number] = s.Shard
+				}
+			}
+		}
+	}
+	return shards, nil
+}
+
+// chunk reads the units that are kept together with one.
+func (l *Ledger) chunk(ctx context.Context, p *Plan, id int) ([]Unit, error) {
+	var units []Unit
+	path := l.chunkPath(p.Chunks, id)
+	ok, err := l.read(ctx, path, &units)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: %s is missing", ErrCorrupt, l.store.URI(path))
+	}
+	return units, err
 }
 
 func (l *Ledger) chunkPath(chunks string, id int) string {

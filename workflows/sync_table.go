@@ -29,20 +29,26 @@ type TableInput struct {
 // TableState is what a table's workflow takes along when it continues as new.
 type TableState struct {
 	Planned activities.Planned `json:"planned"`
-	// Pending are the units not yet started. None is in flight when the workflow continues.
+	// Pending are the units not yet started, or the merges once these are planned. None is in flight when the workflow continues.
 	Pending []activities.Range `json:"pending"`
-	Done    int                `json:"done"`
-	Counts  ledger.Counts      `json:"counts"`
-	Started time.Time          `json:"started"`
+	// Merges are those of a key table, nil until all units are written.
+	Merges  *activities.PlannedMerges `json:"merges,omitempty"`
+	Merged  int                       `json:"merged,omitempty"`
+	Done    int                       `json:"done"`
+	Counts  ledger.Counts             `json:"counts"`
+	Started time.Time                 `json:"started"`
 }
 
 // TableProgress answers ProgressQuery.
 type TableProgress struct {
-	Table    string        `json:"table"`
-	Phase    string        `json:"phase"`
-	Units    int           `json:"units"`
-	Done     int           `json:"done"`
-	InFlight int           `json:"in_flight"`
+	Table    string `json:"table"`
+	Phase    string `json:"phase"`
+	Units    int    `json:"units"`
+	Done     int    `json:"done"`
+	InFlight int    `json:"in_flight"`
+	// Merges and Merged are what follows the units of a key table, and how much of it is done.
+	Merges   int           `json:"merges,omitempty"`
+	Merged   int           `json:"merged,omitempty"`
 	Splits   int           `json:"splits"`
 	RowsPlan int64         `json:"rows_planned"`
 	Counts   ledger.Counts `json:"counts"`
@@ -55,9 +61,11 @@ type table struct {
 	state    TableState
 	phase    string
 	inFlight int
+	started  int // units and merges, by this execution
 }
 
-// SyncTable brings one logical table into the lake: plan, write in a window of activities, verify, commit, clean. After
+// SyncTable brings one logical table into the lake: plan, write in a window of activities, merge in another one where the
+// target has a primary key, verify, commit, clean. After
 // a failure that a second try may overcome the ledger is kept for `starter resume`; after any other, or a cancellation,
 // the run is given up and its files are removed, unless it turns out to be committed.
 func SyncTable(ctx workflow.Context, in TableInput) (*activities.TableResult, error) {
@@ -79,10 +87,14 @@ func SyncTable(ctx workflow.Context, in TableInput) (*activities.TableResult, er
 
 func (t *table) progress() (TableProgress, error) {
 	p := t.state.Planned
-	return TableProgress{
+	out := TableProgress{
 		Table: t.in.Key.Table, Phase: t.phase, Units: p.Units, Done: t.state.Done, InFlight: t.inFlight, Splits: p.Splits,
-		RowsPlan: p.Rows, Counts: t.state.Counts, Started: t.state.Started,
-	}, nil
+		RowsPlan: p.Rows, Counts: t.state.Counts, Started: t.state.Started, Merged: t.state.Merged,
+	}
+	if t.state.Merges != nil {
+		out.Merges = t.state.Merges.Merges
+	}
+	return out, nil
 }
 
 func (t *table) run(ctx workflow.Context) (*activities.TableResult, error) {
@@ -95,8 +107,7 @@ func (t *table) run(ctx workflow.Context) (*activities.TableResult, error) {
 		t.state.Done = t.state.Planned.Units - size(t.state.Pending)
 	}
 	if t.state.Planned.Done == nil {
-		t.phase = "writing"
-		again, err := t.write(ctx)
+		again, err := t.load(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +138,37 @@ func (t *table) run(ctx workflow.Context) (*activities.TableResult, error) {
 	return r, nil
 }
 
-// write keeps a window of units in flight. It tells whether units remain that the next execution has to write.
-func (t *table) write(ctx workflow.Context) (bool, error) {
+// load writes all units and, where the target has a primary key, merges what they left. It tells whether something remains
+// that the next execution has to do.
+func (t *table) load(ctx workflow.Context) (bool, error) {
+	run := t.in.TableRun
+	if t.state.Merges == nil {
+		t.phase = "writing"
+		again, err := t.window(ctx, func(ctx workflow.Context, unit int) workflow.Future {
+			return workflow.ExecuteActivity(split(ctx, fmt.Sprintf("%s unit %d", run.Table, unit)), activities.WriteName,
+				activities.WriteInput{TableRun: run, Unit: unit})
+		}, func() { t.state.Done++ })
+		if again || err != nil || !t.state.Planned.Keyed {
+			return again, err
+		}
+		t.phase = "planning merges"
+		t.state.Merges = &activities.PlannedMerges{}
+		err = workflow.ExecuteActivity(quick(ctx, "plan merges of "+run.Table), activities.PlanMergesName, activities.PlanMergesInput{TableRun: run}).Get(ctx, t.state.Merges)
+		if err != nil {
+			return false, err
+		}
+		t.state.Pending, t.state.Merges.Pending = t.state.Merges.Pending, nil
+		t.state.Merged = t.state.Merges.Merges - size(t.state.Pending)
+	}
+	t.phase = "merging"
+	return t.window(ctx, func(ctx workflow.Context, n int) workflow.Future {
+		return workflow.ExecuteActivity(split(ctx, fmt.Sprintf("%s merge %d", run.Table, n)), activities.MergeName,
+			activities.MergeInput{TableRun: run, Merge: n})
+	}, func() { t.state.Merged++ })
+}
+
+// window keeps some of what is pending in flight. It tells whether something remains that the next execution has to do.
+func (t *table) window(ctx workflow.Context, start func(ctx workflow.Context, unit int) workflow.Future, done func()) (bool, error) {
 	window := min(max(1, t.in.Settings.Parallelism), maxWindow)
 	limit := t.in.ContinueAfter
 	if limit <= 0 {
@@ -138,15 +178,11 @@ func (t *table) write(ctx workflow.Context) (bool, error) {
 	defer cancel()
 	sel := workflow.NewSelector(ctx)
 	var failed error
-	started := 0
 	for {
-		for failed == nil && t.inFlight < window && len(t.state.Pending) > 0 && started < limit && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			unit := t.next()
-			started++
+		for failed == nil && t.inFlight < window && len(t.state.Pending) > 0 && t.started < limit && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			t.started++
 			t.inFlight++
-			f := workflow.ExecuteActivity(split(ctx, fmt.Sprintf("%s unit %d", t.in.Key.Table, unit)), activities.WriteName,
-				activities.WriteInput{TableRun: t.in.TableRun, Unit: unit})
-			sel.AddFuture(f, func(f workflow.Future) {
+			sel.AddFuture(start(ctx, t.next()), func(f workflow.Future) {
 				t.inFlight--
 				var w activities.Written
 				if err := f.Get(ctx, &w); err != nil {
@@ -156,7 +192,7 @@ func (t *table) write(ctx workflow.Context) (bool, error) {
 					}
 					return
 				}
-				t.state.Done++
+				done()
 				t.state.Counts = t.state.Counts.Add(w.Counts)
 			})
 		}
@@ -189,7 +225,7 @@ func size(ranges []activities.Range) int {
 func (t *table) giveUp(ctx workflow.Context, cause error) (*activities.TableResult, error) {
 	r := failedTable(t.in.PreparedTable, cause)
 	r.Read, r.Written, r.Bytes, r.Splits = t.state.Counts.RowsRead, t.state.Counts.RowsWritten, t.state.Counts.Bytes, t.state.Planned.Splits
-	r.Replaced = t.state.Counts.Replaced
+	r.Replaced, r.Collapsed = t.state.Counts.Replaced, t.state.Counts.RowsCollapsed
 	r.Seconds = seconds(ctx, t.state.Started)
 	cancelled := temporal.IsCanceledError(cause)
 	if !cancelled && t.state.Planned.Units > 0 && activities.Resumable(r.ErrorType) {

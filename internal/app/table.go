@@ -26,6 +26,8 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Job: job.Name, Name: t.Name, Warehouse: root(job.Target.Warehouse),
 		Target:        catalog.Identifier{Database: t.Target.Database, Table: t.Target.Table},
 		PartitionKeys: t.Target.Partition, Options: tableOptions(t.Target),
+		PrimaryKey:     t.PrimaryKey,
+		LastWins:       t.OnKeyCollision == config.LastWins,
 		Overwrite:      t.Mode == config.FullRefresh,
 		ReplaceForeign: t.OnConflict == config.ReplaceOnConflict,
 		EmptyTarget:    t.EmptySource == config.EmptyTarget,
@@ -33,6 +35,8 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Where:          t.Where,
 		Drift:          source.DriftPolicy(t.Drift),
 		RowGroupBytes:  rowGroup(int64(job.Run.Memory), job.Run.Parallelism),
+		SortBytes:      sortBytes(int64(job.Run.Memory), job.Run.Parallelism),
+		Parallelism:    job.Run.Parallelism,
 
 		SerializerVersion: int(job.Target.SerializerVersion),
 	}
@@ -70,6 +74,13 @@ func root(uri string) string {
 func rowGroup(memory int64, parallelism int) int {
 	const least, most = 4 << 20, 16 << 20
 	return int(min(max(memory/int64(parallelism)/8, least), most))
+}
+
+// sortBytes is the part of an activity's memory that rows of key tables take to be sorted. As much again is taken by their
+// keys' growing and by what is written meanwhile, and as much by the garbage collector.
+func sortBytes(memory int64, parallelism int) int {
+	const least, most = 8 << 20, 256 << 20
+	return int(min(max(memory/int64(parallelism)/4, least), most))
 }
 
 // tableSource reads one logical table from the instances of a job.

@@ -70,11 +70,13 @@ func Register(r Registry, env activities.Env) {
 	preparer, explainer := &activities.Preparer{Env: env}, &activities.Explainer{Env: env}
 	planner := &activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}
 	writer, committer := &activities.Writer{Env: env, Producer: "tributary/" + Version()}, &activities.Committer{Env: env}
+	merger := &activities.Merger{Env: env, Producer: "tributary/" + Version()}
 	cleaner, aborter := &activities.Cleaner{Env: env}, &activities.Aborter{Env: env}
 	for name, a := range map[string]any{
 		activities.PrepareName: preparer.Prepare, activities.ExplainName: explainer.Explain, activities.PlanName: planner.Plan,
 		activities.WriteName: writer.Write, activities.VerifyName: committer.Verify, activities.CommitName: committer.Commit,
 		activities.CleanName: cleaner.Clean, activities.AbortName: aborter.Abort,
+		activities.PlanMergesName: merger.PlanMerges, activities.MergeName: merger.Merge,
 	} {
 		r.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: name})
 	}

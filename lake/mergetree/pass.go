@@ -6,11 +6,17 @@ import (
 	"path"
 )
 
+// mostAtOnce bounds the number of files that are open at once.
+const mostAtOnce = 256
+
 // fits tells whether runs can be merged at once within the memory: a block of each as it is in memory, with its keys, and what
 // all share.
 func (s *Sorter) fits(runs []spilled) bool {
 	if len(runs) <= 2 {
 		return true
+	}
+	if len(runs) > mostAtOnce {
+		return false
 	}
 	need, largest := 4*blockBytes(s.opts.Memory), 0
 	for _, r := range runs {
@@ -57,6 +63,10 @@ func (s *Sorter) pass(ctx context.Context) error {
 func (s *Sorter) merge(ctx context.Context, runs []spilled, o MergeOptions) (Source, error) {
 	var sources []Source
 	for _, r := range runs {
+		if r.segments != nil {
+			sources = append(sources, openSegments(s.spec, r.store, r.segments, r.keys, &s.scratch, &s.rows))
+			continue
+		}
 		src, err := openRun(ctx, s.spec, r.store, r.run, &s.scratch)
 		if err != nil {
 			return nil, errors.Join(err, Merge(s.spec, sources, o).Close())

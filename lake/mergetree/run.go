@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/mergetree/block"
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 )
@@ -94,7 +95,7 @@ func (w *RunWriter) Write(b *row.Batch) error {
 	if w.err != nil || b.Rows == 0 {
 		return w.err
 	}
-	w.raw = appendBlock(w.raw[:0], b)
+	w.raw = block.Append(w.raw[:0], b)
 	if len(w.raw) > maxBlock {
 		w.err = fmt.Errorf("write sorted run: a batch of %d bytes is more than a block holds", len(w.raw))
 		return w.err
@@ -103,12 +104,12 @@ func (w *RunWriter) Write(b *row.Batch) error {
 		w.buf = make([]byte, n)
 	}
 	payload := s2.Encode(w.buf[blockHeadSize:cap(w.buf)], w.raw)
-	block := w.buf[:blockHeadSize+len(payload)]
-	binary.LittleEndian.PutUint32(block, uint32(len(payload)))
-	binary.LittleEndian.PutUint32(block[4:], uint32(len(w.raw)))
-	binary.LittleEndian.PutUint32(block[8:], uint32(b.Rows))
-	binary.LittleEndian.PutUint32(block[12:], blockSum(block[:12], payload))
-	w.put(block)
+	packed := w.buf[:blockHeadSize+len(payload)]
+	binary.LittleEndian.PutUint32(packed, uint32(len(payload)))
+	binary.LittleEndian.PutUint32(packed[4:], uint32(len(w.raw)))
+	binary.LittleEndian.PutUint32(packed[8:], uint32(b.Rows))
+	binary.LittleEndian.PutUint32(packed[12:], blockSum(packed[:12], payload))
+	w.put(packed)
 	w.run.Rows += int64(b.Rows)
 	w.run.Block = max(w.run.Block, len(w.raw))
 	return w.err
@@ -284,7 +285,7 @@ func (o *runReader) next(b *row.Batch) error {
 	if _, err := s2.Decode(o.scratch.raw, payload); err != nil {
 		return o.corrupt(ErrRunCorrupt, "a block cannot be unpacked: %v", err)
 	}
-	if err := readBlock(b, o.scratch.raw, int(rows)); err != nil {
+	if err := block.Read(b, o.scratch.raw, int(rows)); err != nil {
 		return o.corrupt(ErrRunCorrupt, "%v", err)
 	}
 	o.rows += rows

@@ -60,6 +60,9 @@ type spilled struct {
 	run   Run
 	store fileio.Store
 	name  string // of one of the sorter's own, else empty
+	// segments and keys are what is read in place of the run, of which only Block is known then.
+	segments []Segment
+	keys     KeyRange
 }
 
 // NewSorter starts a sorter.
@@ -305,11 +308,28 @@ func (s *Sorter) Memory() int {
 	return n
 }
 
-// Rows is the number of rows added, without those left out.
+// Rows is the number of rows added, without those left out. Of segments it is the number of those read so far.
 func (s *Sorter) Rows() int64 { return s.rows }
 
 // NextSequence is the sequence number that the next row would get.
 func (s *Sorter) NextSequence() int64 { return s.next }
+
+// NumberFrom makes a number the sequence number of the next row. It must not be less than NextSequence.
+func (s *Sorter) NumberFrom(sequence int64) { s.next = max(s.next, sequence) }
+
+// AddSegments adds those rows of segments, which were one sorted source, whose keys are in a range. They keep the sequence
+// numbers that they have, and Close does not remove the segments.
+func (s *Sorter) AddSegments(store fileio.Store, list []Segment, keys KeyRange) error {
+	if s.err != nil {
+		return s.err
+	}
+	r := spilled{store: store, segments: list, keys: keys}
+	for _, one := range list {
+		r.run.Block = max(r.run.Block, one.Block)
+	}
+	s.runs = append(s.runs, r)
+	return nil
+}
 
 // AddRun adds the rows of a run that was written before, with the sequence numbers that they have. The run is not removed by
 // Close.

@@ -1,4 +1,4 @@
-package mergetree
+package block
 
 import (
 	"encoding/binary"
@@ -9,9 +9,9 @@ import (
 	"github.com/tributary-lake/tributary/lake/row"
 )
 
-// appendBlock adds the rows of a batch as bytes, column by column: a byte that tells whether there are nulls, a bit for each
+// Append adds the rows of a batch as bytes, column by column: a byte that tells whether there are nulls, a bit for each
 // row that is null if so, and the values little-endian; those of varying length have all lengths in front.
-func appendBlock(dst []byte, b *row.Batch) []byte {
+func Append(dst []byte, b *row.Batch) []byte {
 	for c := range b.Columns {
 		v := &b.Columns[c]
 		dst = appendNulls(dst, v, b.Rows)
@@ -75,15 +75,16 @@ func append64(dst []byte, values []int64) []byte {
 	return dst
 }
 
-var errBlock = errors.New("a block's columns are not those of its rows")
+// ErrColumns is returned for bytes that are not those of a batch with these columns and rows.
+var ErrColumns = errors.New("a block's columns are not those of its rows")
 
-// blockReader takes the parts of a block.
-type blockReader struct {
+// reader takes the parts of a block.
+type reader struct {
 	data []byte
 	bad  bool
 }
 
-func (r *blockReader) take(n int) []byte {
+func (r *reader) take(n int) []byte {
 	if r.bad || n < 0 || n > len(r.data) {
 		r.bad = true
 		return nil
@@ -93,14 +94,14 @@ func (r *blockReader) take(n int) []byte {
 	return p
 }
 
-// readBlock adds the rows of a block to an empty batch.
-func readBlock(b *row.Batch, data []byte, rows int) error {
-	r := &blockReader{data: data}
+// Read adds the rows of a block to an empty batch.
+func Read(b *row.Batch, data []byte, rows int) error {
+	r := &reader{data: data}
 	for c := range b.Columns {
 		var nulls []byte
 		switch flag := r.take(1); {
 		case r.bad || flag[0] > 1:
-			return errBlock
+			return ErrColumns
 		case flag[0] == 1:
 			nulls = r.take((rows + 7) / 8)
 		}
@@ -108,17 +109,17 @@ func readBlock(b *row.Batch, data []byte, rows int) error {
 			r.column(&b.Columns[c], nulls, rows)
 		}
 		if r.bad {
-			return errBlock
+			return ErrColumns
 		}
 	}
 	if len(r.data) > 0 {
-		return errBlock
+		return ErrColumns
 	}
 	b.Rows = rows
 	return nil
 }
 
-func (r *blockReader) column(v *row.Vector, nulls []byte, rows int) {
+func (r *reader) column(v *row.Vector, nulls []byte, rows int) {
 	switch v.Layout {
 	case row.LayoutInt32:
 		v.I32 = read32(v.I32, r.take(4*rows))
@@ -149,7 +150,7 @@ func (r *blockReader) column(v *row.Vector, nulls []byte, rows int) {
 	}
 }
 
-func (r *blockReader) bytes(v *row.Vector, rows int) {
+func (r *reader) bytes(v *row.Vector, rows int) {
 	lengths := r.take(4 * rows)
 	total := 0
 	for i := 0; i < len(lengths); i += 4 {

@@ -1,9 +1,7 @@
-package activities
+package fit
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -13,23 +11,23 @@ import (
 	"github.com/tributary-lake/tributary/source"
 )
 
-// fit brings an existing target and the merged schema together: it sets the schema that the run writes with, the outputs
-// in the order of that, and the changes that lead from the target's schema to it. Under [source.DriftStrict] both must be
-// alike, under the other policies:
+// Existing brings an existing target and the schema of the shards together. Under [source.DriftStrict] both must be alike,
+// under the other policies:
 //
 //   - a column of a wider type, one that may be NULL, and one that the target lacks change the target;
 //   - a column of a narrower type is written in the target's;
 //   - a column that only the target has is NULL in what the run writes.
 //
 // It changes nothing itself, and gives the same for a target that has been changed so.
-func fit(spec TableSpec, d *draft) error {
-	f := fitting{spec: spec, draft: d, target: d.existing, taken: map[int]bool{}}
-	if a, b := strings.Join(f.target.PartitionKeys, ", "), strings.Join(spec.PartitionKeys, ", "); a != b {
+func Existing(w Wanted, s Shards, target *schema.Table) (*Fitted, error) {
+	f := fitting{wanted: w, shards: s, target: target, taken: map[int]bool{}}
+	if a, b := strings.Join(f.target.PartitionKeys, ", "), strings.Join(w.PartitionKeys, ", "); a != b {
 		f.differ("the target is partitioned by (%s), the job says (%s)", a, b)
 	}
-	if want, has := spec.Options[schema.OptionBucket], f.target.Options[schema.OptionBucket]; want != "" && want != has {
+	if want, has := w.Options[schema.OptionBucket], f.target.Options[schema.OptionBucket]; want != "" && want != has {
 		f.differ("the target has bucket = %s, the job says %s", cmp.Or(has, "-1"), want)
 	}
+	f.key()
 	f.columns()
 	planned := f.target
 	if len(f.diffs) == 0 && len(f.changes) > 0 {
@@ -40,18 +38,16 @@ func fit(spec TableSpec, d *draft) error {
 	}
 	if len(f.diffs) > 0 {
 		sort.Strings(f.diffs)
-		return fmt.Errorf("%w: target %s exists with another schema: %s. Change the job's columns or name another target",
-			ErrPlanRefused, spec.Target, strings.Join(f.diffs, "; "))
+		return nil, fmt.Errorf("target %s exists with another schema: %s. Change the job's columns or name another target",
+			w.Target, strings.Join(f.diffs, "; "))
 	}
-	d.planned, d.changes, d.fitNotes = planned, f.changes, f.notes
-	d.arrange()
-	return nil
+	return &Fitted{Planned: planned, Changes: f.changes, Notes: f.notes, Outputs: s.arrange(planned)}, nil
 }
 
-// fitting is the comparison of a target with a merged schema.
+// fitting is the comparison of a target with the schema of the shards.
 type fitting struct {
-	spec    TableSpec
-	draft   *draft
+	wanted  Wanted
+	shards  Shards
 	target  *schema.Table
 	taken   map[int]bool
 	diffs   []string
@@ -63,22 +59,22 @@ func (f *fitting) differ(format string, args ...any) {
 	f.diffs = append(f.diffs, fmt.Sprintf(format, args...))
 }
 
-func (f *fitting) strict() bool { return f.spec.Drift == source.DriftStrict }
+func (f *fitting) strict() bool { return f.wanted.Drift == source.DriftStrict }
 
 // columns compares the columns by name.
 func (f *fitting) columns() {
 	common := false
 	for _, t := range f.target.Fields {
-		i := columnOf(f.target.Fields, t.Name, f.draft.merged.Fields)
+		i := columnOf(f.target.Fields, t.Name, f.shards.Fields)
 		if i < 0 {
 			f.onlyInTarget(t)
 			continue
 		}
 		f.taken[i] = true
 		common = common || !f.provenance(i)
-		f.both(t, f.draft.merged.Fields[i].Type)
+		f.both(t, f.shards.Fields[i].Type)
 	}
-	for i, m := range f.draft.merged.Fields {
+	for i, m := range f.shards.Fields {
 		switch {
 		case f.taken[i]:
 		case f.strict():
@@ -96,7 +92,7 @@ func (f *fitting) columns() {
 
 // provenance tells whether a merged column holds a name of the shards.
 func (f *fitting) provenance(i int) bool {
-	outputs := f.draft.merged.Outputs
+	outputs := f.shards.Outputs
 	return len(outputs) > 0 && outputs[0][i].Provenance != ""
 }
 
@@ -148,48 +144,21 @@ func columnOf(target []schema.Field, name string, columns []schema.Field) int {
 
 // arrange puts the outputs of every shard in the order of the planned schema, with its types: what a shard lacks is NULL,
 // and what it has may be narrower or never NULL.
-func (d *draft) arrange() {
-	at := make([]int, len(d.planned.Fields))
-	for to, f := range d.planned.Fields {
-		at[to] = columnOf(d.planned.Fields, f.Name, d.merged.Fields)
+func (s Shards) arrange(planned *schema.Table) [][]source.Output {
+	at := make([]int, len(planned.Fields))
+	for to, f := range planned.Fields {
+		at[to] = columnOf(planned.Fields, f.Name, s.Fields)
 	}
-	d.outputs = make([][]source.Output, len(d.merged.Outputs))
-	for s, outputs := range d.merged.Outputs {
+	all := make([][]source.Output, len(s.Outputs))
+	for i, outputs := range s.Outputs {
 		sorted := make([]source.Output, len(at))
 		for to, from := range at {
 			if from >= 0 {
 				sorted[to] = outputs[from]
 			}
-			sorted[to].Type = d.planned.Fields[to].Type
+			sorted[to].Type = planned.Fields[to].Type
 		}
-		d.outputs[s] = sorted
+		all[i] = sorted
 	}
-}
-
-// evolve changes the target's schema as the draft says, and plans with what came out: it may hold somebody else's change
-// as well. The plan is written after it, so a crash between leaves a target that is ready for the next plan; until then
-// nobody notices, as all changes keep every row and every other writer's files as they are.
-func evolve(ctx context.Context, s *Session, d *draft) error {
-	const tries = 3
-	for range tries {
-		if len(d.changes) == 0 {
-			return nil
-		}
-		altered, err := s.Catalog.AlterTable(ctx, s.Spec.Target, d.changes...)
-		if errors.Is(err, schema.ErrChange) {
-			// It fitted a moment ago: somebody else has changed the table, perhaps in the same way.
-			altered, err = s.Catalog.LoadTable(ctx, s.Spec.Target)
-		}
-		if err != nil {
-			return cannot("alter", s.Spec.Target, err)
-		}
-		d.existing = altered
-		if err := fit(s.Spec, d); err != nil {
-			return err
-		}
-		if err := schema.CheckWritable(d.planned); err != nil {
-			return fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
-		}
-	}
-	return fmt.Errorf("alter %s: its schema was changed by others %d times meanwhile", s.Spec.Target, tries)
+	return all
 }

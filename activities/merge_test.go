@@ -1,0 +1,186 @@
+package activities_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/manifest"
+	"github.com/tributary-lake/tributary/ledger"
+)
+
+// Shards whose ids are the same become a table with all their rows when the key holds their names, in files of the top level.
+func TestKeyTableOfShardsWithTheSameIDs(t *testing.T) {
+	w := newWorld(t)
+	w.source().shards = nil
+	for i := range 16 {
+		w.source().shards = append(w.source().shards, shard(fmt.Sprint("orders_", i), 0, 9))
+	}
+	result := w.run(orders(keyed("_database", "_table", "id")), "r1")
+	require.Equal(t, activities.StateCommitted, result.Status)
+	require.EqualValues(t, 16*9, result.Read)
+	require.EqualValues(t, 16*9, result.Written)
+	require.Zero(t, result.Collapsed)
+	require.ElementsMatch(t, w.source().lines(), w.rows())
+	w.tidy()
+	require.Empty(t, list(t, w.staging, "/orders/runs/"), "sorted rows are of no use after the commit")
+	files, err := w.table().Files(t.Context(), w.latest())
+	require.NoError(t, err)
+	require.Greater(t, len(files), 3, "buckets are cut by ranges of keys")
+	for _, f := range files {
+		require.EqualValues(t, 5, f.DataFile.Level)
+	}
+}
+
+// Without these names each id is met once in each shard: the run fails before anything is committed and names the shards, or
+// the shard last in the plan wins.
+func TestKeyCollisions(t *testing.T) {
+	w := newWorld(t)
+	w.source().shards = []memoryShard{shard("a", 0, 5), shard("b", 3, 5), shard("c", 4, 1)}
+	planned := w.begin(orders(keyed("id")), "r1")
+	for unit := range planned.Units {
+		w.writeUnit("r1", unit)
+	}
+	merges, err := call(t.Context(), w.planMerges, activities.PlanMergesInput{TableRun: part("r1")})
+	require.NoError(t, err)
+	told := ""
+	for n := range merges.Merges {
+		_, err := call(t.Context(), w.merge, activities.MergeInput{TableRun: part("r1"), Merge: n})
+		if err != nil {
+			refused(t, err, activities.TypeKeyCollision, "on_key_collision")
+			told += err.Error()
+		}
+	}
+	require.Contains(t, told, "id = 3: in one/shop/a and in one/shop/b")
+	require.Contains(t, told, "id = 4: in one/shop/a and in one/shop/b")
+	require.Contains(t, told, "id = 4: in one/shop/b and in one/shop/c")
+	require.Equal(t, 3, strings.Count(told, "id = "), told)
+	_, err = call(t.Context(), w.verify, activities.VerifyInput{TableRun: part("r1")})
+	refused(t, err, activities.TypeMismatch, "was never claimed")
+	require.Equal(t, activities.StateAborted, w.abortRun("r1", false).State)
+	require.Empty(t, w.dataFiles())
+	require.Empty(t, list(t, w.staging, "/orders/runs/"))
+
+	result := w.run(orders(keyed("id"), func(t *testTable) { t.LastWins = true }), "r2")
+	require.EqualValues(t, 11, result.Read)
+	require.EqualValues(t, 8, result.Written)
+	require.EqualValues(t, 3, result.Collapsed)
+	require.Equal(t, []string{
+		"shop/a 0 NULL", "shop/a 1 n1", "shop/a 2 n2", "shop/b 3 NULL", "shop/b 5 n5", "shop/b 6 NULL", "shop/b 7 n7", "shop/c 4 n4",
+	}, w.rows())
+	w.tidy()
+}
+
+// A hundred of them are listed, and no more are looked for.
+func TestManyKeyCollisions(t *testing.T) {
+	w := newWorld(t)
+	w.source().perSplit, w.source().perBatch = 1000, 100
+	w.source().shards = []memoryShard{shard("a", 0, 300), shard("b", 0, 300)}
+	planned := w.begin(orders(keyed("id"), func(t *testTable) { t.Buckets = "1" }), "r1")
+	for unit := range planned.Units {
+		w.writeUnit("r1", unit)
+	}
+	_, err := call(t.Context(), w.planMerges, activities.PlanMergesInput{TableRun: part("r1")})
+	require.NoError(t, err)
+	_, err = call(t.Context(), w.merge, activities.MergeInput{TableRun: part("r1")})
+	refused(t, err, activities.TypeKeyCollision, "perhaps more")
+	require.Equal(t, 100, strings.Count(err.Error(), "\n  id = "))
+}
+
+// What is merged does not depend on how much memory there is for it, and a second attempt of a merge that was claimed gives the
+// first one's.
+func TestMergesInLittleMemory(t *testing.T) {
+	w := newWorld(t)
+	w.source().perSplit, w.source().perBatch = 200, 7
+	w.source().shards = []memoryShard{shard("a", 0, 3000), shard("b", 10_000, 2000)}
+	job := orders(keyed("id"), func(t *testTable) { t.Buckets, t.SortBytes, t.MergeBytes = "1", 4<<10, 1<<20 })
+	planned := w.begin(job, "r1")
+	for unit := range planned.Units {
+		w.writeUnit("r1", unit)
+	}
+	require.Greater(t, len(list(t, w.staging, "/orders/runs/")), planned.Units, "rows of a unit do not fit")
+	require.Equal(t, 1, w.mergeAll("r1"))
+	attempts := len(list(t, w.staging, "/orders/attempts/"))
+	require.Equal(t, 1, w.mergeAll("r1"))
+	require.Len(t, list(t, w.staging, "/orders/attempts/"), attempts)
+	require.EqualValues(t, 5000, w.commitRun("r1").Written)
+	require.Equal(t, slices.Sorted(slices.Values(w.source().lines())), w.rows())
+	w.cleanRun("r1")
+	w.tidy()
+}
+
+// Rows that were sorted must be rows that were merged, exactly.
+func TestVerifyCountsMerges(t *testing.T) {
+	w := newWorld(t)
+	w.load(orders(keyed("id")), "r1")
+	l := w.ledger("r1")
+	merges, err := l.Merges(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 10, merges.Rows)
+	counts, err := call(t.Context(), w.verify, activities.VerifyInput{TableRun: part("r1")})
+	require.NoError(t, err)
+	require.Equal(t, ledger.Counts{
+		RowsRead: 10, RowsSorted: 10, RowsMerged: 10, RowsWritten: 10, Files: counts.Files, Bytes: counts.Bytes,
+	}, *counts)
+
+	p, err := l.Plan(t.Context())
+	require.NoError(t, err)
+	claim := ledgerFile("r1", "splits", fmt.Sprintf("%06d", p.Units))
+	data, err := fileio.ReadFile(t.Context(), w.staging, claim, 1<<20)
+	require.NoError(t, err)
+	data = bytes.Replace(data, []byte(`"rows_merged":`), []byte(`"rows_merged":9`), 1)
+	require.NoError(t, fileio.WriteFile(t.Context(), w.staging, claim, data))
+	_, err = call(t.Context(), w.verify, activities.VerifyInput{TableRun: part("r1")})
+	refused(t, err, activities.TypeMismatch, "of 10 rows read 10 were sorted and")
+}
+
+// What cannot be a key table is refused in the plan, with the reason.
+func TestKeyTablesThatAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*testTable)
+		want   string
+	}{
+		"a column that may be NULL":  {keyed("name"), "column name of the primary key may be NULL in one/shop/a (varchar(20))"},
+		"a column that is not there": {keyed("id", "nowhere"), "nowhere"},
+		"no buckets":                 {func(t *testTable) { t.PrimaryKey = []string{"id"} }, "set target.bucket, for about 10 rows"},
+		"a partition outside":        {func(t *testTable) { keyed("id")(t); t.Partition = []string{"_table"} }, "the partition column _table is not in it"},
+		"append":                     {func(t *testTable) { keyed("id")(t); t.Append = true }, "mode: append"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			_, err := call(t.Context(), w.prepare, activities.PrepareInput{Job: orders(c.change).json(t), Run: "r1"})
+			require.NoError(t, err)
+			_, err = call(t.Context(), w.plan, activities.PlanInput{TableRun: part("r1")})
+			refused(t, err, activities.TypePlanRefused, c.want)
+		})
+	}
+	w := newWorld(t)
+	w.run(orders(keyed("id")), "r1")
+	for name, key := range map[string][]string{"none": nil, "another": {"id", "_table"}} {
+		_, err := call(t.Context(), w.prepare, activities.PrepareInput{Job: orders(func(t *testTable) { t.PrimaryKey = key }).json(t), Run: name})
+		require.NoError(t, err)
+		_, err = call(t.Context(), w.plan, activities.PlanInput{TableRun: part(name)})
+		refused(t, err, activities.TypePlanRefused, "the target has the primary key (id), the job says (")
+	}
+}
+
+// A refresh replaces the rows of a key table.
+func TestKeyTableIsRefreshed(t *testing.T) {
+	w := newWorld(t)
+	w.run(orders(keyed("id")), "r1")
+	w.source().shards = []memoryShard{shard("a", 2, 2)}
+	w.run(orders(keyed("id")), "r2")
+	require.Equal(t, w.source().lines(), slices.Sorted(slices.Values(w.rows())))
+	files, err := w.table().Files(t.Context(), w.latest())
+	require.NoError(t, err)
+	for _, f := range files {
+		require.Equal(t, manifest.SourceAppend, *f.DataFile.Source)
+	}
+	w.tidy()
+}
