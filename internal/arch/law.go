@@ -28,13 +28,11 @@ func layers() []layer {
 		{
 			name: "1", why: "files of a table, the ledger and the source's vocabulary know only layer 0",
 			packages: []string{
-				"lake/datafile", "lake/datafile/filereader", "lake/datafile/zstdframe", "lake/mergetree", "lake/mergetree/block", "lake/deletion",
-				"lake/predicate", "lake/manifest", "lake/manifest/avro",
+				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
 				"lake/snapshot", "lake/bucket", "lake/partition", "source", "ledger",
 			},
 			within: [][2]string{
 				{"lake/datafile", "lake/manifest"},
-				{"lake/datafile", "lake/datafile/zstdframe"},
 				{"lake/mergetree", "lake/datafile"},
 				{"lake/mergetree", "lake/manifest"},
 				{"lake/mergetree", "lake/mergetree/block"},

@@ -9,12 +9,11 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
-
-	"github.com/tributary-lake/tributary/lake/datafile/zstdframe"
 )
 
 // ErrCompression is returned for a `file.compression` that this package does not write.
@@ -24,11 +23,9 @@ var ErrCompression = errors.New("compression is not supported; use zstd, snappy,
 type Codec struct {
 	id   format.CompressionCodec
 	zstd *zstd.Encoder
-	// fast has the encoder of package zstdframe search too, where zstd's level is 1.
-	fast bool
-	// tolerance is how much longer than zstd's a page of literals alone may be.
+	// tolerance is how much longer than zstd's a page may be that appendLiterals makes.
 	tolerance float64
-	scratch   sync.Pool // of *zstdframe.Encoder, *gzip.Writer or *lz4.Compressor, as the codec needs
+	scratch   sync.Pool // of *huff0.Scratch, *gzip.Writer or *lz4.Compressor, as the codec needs
 }
 
 // NewCodec makes the codec of a table's options `file.compression` (zstd, snappy, gzip, lz4, lz4_raw or none) and
@@ -62,9 +59,9 @@ func NewCodec(name string, level int) (*Codec, error) {
 		}
 		c := &Codec{id: format.Zstd, zstd: e, tolerance: 1}
 		if level == 1 { // chosen for speed
-			c.tolerance, c.fast = literalsTolerance, true
+			c.tolerance = literalsTolerance
 		}
-		c.scratch.New = func() any { return new(zstdframe.Encoder) }
+		c.scratch.New = func() any { return new(huff0.Scratch) }
 		return c, nil
 	}
 	return nil, fmt.Errorf("compression %q: %w", name, ErrCompression)
@@ -80,11 +77,6 @@ const hadoopBlock = 128 << 10
 func (c *Codec) compress(buf, src []byte) ([]byte, error) {
 	switch c.id {
 	case format.Zstd:
-		if c.fast && len(src) >= zstdframe.Least && len(src) <= zstdframe.Most {
-			e := c.scratch.Get().(*zstdframe.Encoder)
-			defer c.scratch.Put(e)
-			return e.Matches(buf[:0], src), nil
-		}
 		return c.zstd.EncodeAll(src, buf[:0]), nil
 	case format.Snappy:
 		return snappy.Encode(buf[:cap(buf)], src), nil
@@ -147,8 +139,8 @@ const (
 	literalsTolerance = 1.2
 	// literalsGain is what literals must save where zstd, in its haste, leaves a page as it is.
 	literalsGain = 0.83
-	// literalsLeast is the shortest page that is worth a thought.
-	literalsLeast = 1 << 10
+	// Shorter pages are not worth a thought; longer ones would need more of a reader's memory than zstd's own frames.
+	literalsLeast, literalsMost = 1 << 10, 4 << 20
 )
 
 // packing is how the pages of a column chunk are compressed. The first page decides, and any page that turns out unlike it.
@@ -163,11 +155,11 @@ func (c *Codec) pack(bufs *[2][]byte, src []byte, p *packing) ([]byte, error) {
 	if c.id == format.Uncompressed {
 		return src, nil
 	}
-	tried := c.id == format.Zstd && len(src) >= literalsLeast && len(src) <= zstdframe.Most && (p.literals || !p.decided)
+	tried := c.id == format.Zstd && len(src) >= literalsLeast && len(src) <= literalsMost && (p.literals || !p.decided)
 	if tried {
-		e := c.scratch.Get().(*zstdframe.Encoder)
-		bufs[1] = e.Literals(bufs[1][:0], src)
-		c.scratch.Put(e)
+		s := c.scratch.Get().(*huff0.Scratch)
+		bufs[1] = appendLiterals(bufs[1][:0], src, s)
+		c.scratch.Put(s)
 		ratio := float64(len(bufs[1])) / float64(len(src))
 		if p.literals && math.Abs(ratio-p.ratio) < 0.05 {
 			return bufs[1], nil

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,35 @@ func skewed(r *rand.Rand, n int) []byte {
 		b[i] = byte(r.IntN(1 + r.IntN(1+r.IntN(256))))
 	}
 	return b
+}
+
+func TestAppendLiterals_IsZstd(t *testing.T) {
+	dec, err := zstd.NewReader(nil)
+	require.NoError(t, err)
+	defer dec.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	var s huff0.Scratch
+	var frame []byte
+	for _, n := range []int{256, 257, 1000, 1023, 1024, 16383, 16384, 65535, 65536, 131071, 131072, 131073, 131200, 131328, 262144, 1 << 20} {
+		random := make([]byte, n)
+		for i := range random {
+			random[i] = byte(r.Uint32())
+		}
+		half := append(skewed(r, n/2), random[n/2:]...)
+		two := bytes.Repeat([]byte{0, 1}, n)[:n]
+		for what, src := range map[string][]byte{
+			"skewed": skewed(r, n), "random": random, "zeros": make([]byte, n), "half": half, "two": two,
+		} {
+			frame = appendLiterals(append(frame[:0], "before"...), src, &s)
+			got, err := dec.DecodeAll(frame[len("before"):], nil)
+			require.NoError(t, err, "%s of %d", what, n)
+			require.True(t, bytes.Equal(src, got), "%s of %d", what, n)
+			require.LessOrEqual(t, len(frame), n+6+9+3*(1+n/literalsBlock))
+			if what == "skewed" && n > 1000 {
+				require.Less(t, len(frame), n*9/10)
+			}
+		}
+	}
 }
 
 func TestCodec_FollowsWhatPagesAreLike(t *testing.T) {

@@ -19,7 +19,7 @@
 //   - a bound of a column chunk is exact and ordered as Parquet's logical type says, or it is not there: fixed-length
 //     decimals are compared as signed numbers, a column with a NaN has none, long strings, bytes and INT96 have none;
 //   - nested columns have no statistics in the manifest, as Paimon's have none;
-//   - a zstd page is an ordinary zstd frame, at level 1 of a search of our own, often of literals alone (package zstdframe);
+//   - a zstd page is an ordinary zstd frame, at level 1 often one without matches (see appendLiterals);
 //   - no file is empty.
 //
 // It must agree with org.apache.paimon.format.parquet.ParquetSchemaConverter, ParquetRowDataWriter,
