@@ -70,6 +70,8 @@ type TableRun struct {
 type ExplainInput struct {
 	Job   json.RawMessage `json:"job"`
 	Table string          `json:"table"`
+	// Sample bounds a dry run on some rows; the zero value makes none.
+	Sample SampleInput `json:"sample,omitzero"`
 }
 
 // PlanInput asks to settle older runs of the table and to plan this one, or to take up the plan that it has.

@@ -71,8 +71,19 @@ type TableSpec struct {
 	Parallelism int
 	// SerializerVersion is the version of Paimon's serializer that message files are written in; 0 is the library's default.
 	SerializerVersion int
+	// Limits are what a plan tells people by: they hold elsewhere.
+	Limits Limits
 	// BatchRows and BatchBytes bound a batch between reader and writer.
 	BatchRows, BatchBytes int
+}
+
+// Limits of a run.
+type Limits struct {
+	// Parallelism is the most units in flight, Memory the bytes that one worker may use for the job.
+	Parallelism int
+	Memory      int64
+	// RowsPerSecond and BytesPerSecond hold for each instance; 0 is no limit.
+	RowsPerSecond, BytesPerSecond int64
 }
 
 // Session is an open source and target of one table.

@@ -1,12 +1,14 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/source"
 )
 
@@ -38,8 +40,19 @@ type Explanation struct {
 	Drift  []source.DriftGroup `json:"drift,omitempty"`
 	Splits int                 `json:"splits"`
 	Units  int                 `json:"units"`
-	Rows   int64               `json:"rows_estimate"`
-	Bytes  int64               `json:"bytes_estimate"`
+	// SplitRows are the rows of splits, as the planner estimates them.
+	SplitRows SplitRows `json:"split_rows"`
+	Rows      int64     `json:"rows_estimate"`
+	Bytes     int64     `json:"bytes_estimate"`
+	// Buckets are the target's, for people.
+	Buckets string `json:"buckets"`
+	// Memory that the run needs and has.
+	Memory Memory `json:"memory"`
+	// Sample is what a dry run on some rows saw, nil when there was none, and Estimate what that means for the whole.
+	Sample   *Sampled  `json:"sample,omitempty"`
+	Estimate *Estimate `json:"estimate,omitempty"`
+	// Refused are the reasons for which a run would be refused, or would fail for sure; empty when there are none.
+	Refused []string `json:"refused,omitempty"`
 	// Losses are what the types' policies change, what the consistency cannot see, and other notes.
 	Losses []string `json:"losses,omitempty"`
 }
@@ -58,7 +71,33 @@ type ExplainedShard struct {
 	Rows   int64  `json:"rows_estimate"`
 	Bytes  int64  `json:"bytes_estimate"`
 	Splits int    `json:"splits"`
-	Key    string `json:"split_by"`
+	// SplitRows are the estimates of the shard's splits.
+	SplitRows SplitRows `json:"split_rows"`
+	Key       string    `json:"split_by"`
+}
+
+// SplitRows is the spread of the rows of splits.
+type SplitRows struct {
+	Min    int64 `json:"min"`
+	Median int64 `json:"median"`
+	Max    int64 `json:"max"`
+}
+
+// Memory is what a run needs of one worker that has all of its units in flight, and what the job lets it use.
+type Memory struct {
+	Need int64 `json:"need_bytes"`
+	Has  int64 `json:"run_memory_bytes"`
+	// How the need is computed, for people.
+	How string `json:"how"`
+}
+
+// Estimate is what the sample of a plan says of the whole. It is an estimate.
+type Estimate struct {
+	// LakeBytes is the size of all data files, Seconds from the first row to the last file.
+	LakeBytes int64   `json:"lake_bytes"`
+	Seconds   float64 `json:"seconds"`
+	// How both were computed, for people.
+	How string `json:"how"`
 }
 
 // shownShards keeps an explanation far below what a workflow's result may hold.
@@ -92,16 +131,19 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 		x.Columns = append(x.Columns, ExplainedColumn{Name: f.Name, Type: f.Type.String(), Source: d.from(i)})
 	}
 	losses := map[string]bool{}
+	x.SplitRows = spread(slices.Concat(d.splits...))
+	x.Buckets = buckets(d.planned)
 	for i, t := range d.tables {
 		x.Splits += len(d.splits[i])
-		x.Rows += t.Rows
+		x.Rows += d.rows(i)
 		x.Bytes += t.Bytes
 		for _, l := range t.Losses {
 			losses[fmt.Sprintf("%s: %s (%s)", l.Column, l.What, l.Policy)] = true
 		}
 		if i < shownShards {
 			x.Shards = append(x.Shards, ExplainedShard{
-				Shard: t.Shard.String(), Rows: t.Rows, Bytes: t.Bytes, Splits: len(d.splits[i]), Key: splitKey(d.splits[i]),
+				Shard: t.Shard.String(), Rows: d.rows(i), Bytes: t.Bytes, Splits: len(d.splits[i]), SplitRows: spread(d.splits[i]),
+				Key: splitKey(d.splits[i]),
 			})
 		}
 	}
@@ -110,7 +152,68 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 	}
 	sort.Strings(x.Losses)
 	x.Losses = slices.Concat(d.notes, d.fitNotes, x.Losses)
+	m, err := e.sample(ctx, s, d, in.Sample)
+	if err != nil {
+		return nil, err
+	}
+	x.Memory = memory(s.Spec, x.Units, m)
+	if m != nil {
+		x.Sample, x.Estimate = &m.sampled, m.estimate(x)
+		for _, f := range m.sampled.Findings {
+			if f.Refused {
+				x.Refused = append(x.Refused, f.String())
+			}
+		}
+	}
 	return x, nil
+}
+
+// rows is how many rows a shard has, by the estimates of its splits, which know of the job's condition and of statistics
+// that are stale; one that is empty has no split.
+func (d *draft) rows(i int) int64 {
+	var n int64
+	for _, s := range d.splits[i] {
+		n += s.Rows
+	}
+	return n
+}
+
+// spread of the rows of splits.
+func spread(splits []source.Split) SplitRows {
+	if len(splits) == 0 {
+		return SplitRows{}
+	}
+	rows := make([]int64, len(splits))
+	for i, s := range splits {
+		rows[i] = s.Rows
+	}
+	slices.Sort(rows)
+	return SplitRows{Min: rows[0], Median: rows[len(rows)/2], Max: rows[len(rows)-1]}
+}
+
+// buckets of a table, for people.
+func buckets(t *schema.Table) string {
+	switch n := cmp.Or(t.Options[schema.OptionBucket], "-1"); {
+	case n != "-1":
+		return fmt.Sprintf("%s in each partition, by %s", n, strings.Join(t.BucketKeys(), ", "))
+	case len(t.PrimaryKeys) > 0:
+		return "dynamic"
+	}
+	return "none (append table)"
+}
+
+// memory is what the units in flight hold: each a row group that is being filled, and the batches on the way to it, of which
+// one has a row at least.
+func memory(spec TableSpec, units int, m *sampler) Memory {
+	batch, row := int64(1<<20), ""
+	if m != nil && m.sampled.LargestRow > batch {
+		batch, row = m.sampled.LargestRow, fmt.Sprintf(", as the largest row of the sample has %d bytes", m.sampled.LargestRow)
+	}
+	ways := int64(max(1, min(spec.Limits.Parallelism, units)))
+	return Memory{
+		Has: spec.Limits.Memory, Need: ways * (int64(spec.RowGroupBytes) + inPipe*batch),
+		How: fmt.Sprintf("%d units in flight, each with a row group of %d bytes and %d batches of %d%s", ways, spec.RowGroupBytes, inPipe, batch, row),
+	}
 }
 
 // shownLeftOut cuts the list, and the reasons of each.

@@ -220,3 +220,39 @@ func TestSchedule(t *testing.T) {
 		require.Equal(t, int64(f.rows), s.TotalRecordCount)
 	}
 }
+
+// A plan whose dry run meets a value that would end the run, and one that is refused, exit with 3 and show the other tables.
+func TestPlanOfARunThatWouldFail(t *testing.T) {
+	s := theStack(t)
+	m := testenv.Shared(t, testenv.FlavorMariaDB)
+	database := m.NewDatabase(t)
+	m.Exec(t, "CREATE TABLE "+database+".orders_1 (id INT PRIMARY KEY, v VARCHAR(40))", "INSERT INTO "+database+".orders_1 VALUES (1,'a')",
+		"CREATE TABLE "+database+".zero_1 (id INT PRIMARY KEY, d DATE)", "SET sql_mode=''", "INSERT INTO "+database+".zero_1 VALUES (7,'0000-00-00')")
+	warehouse, q := t.TempDir(), queue(t)
+	s.startWorker(t, q)
+	job := jobFile(t, warehouse, q, []server{{"a", m}}, func(job, table map[string]any) {
+		job["source"].(map[string]any)["instances"].([]any)[0].(map[string]any)["databases"] = database
+		for name, match := range map[string]string{"zero": "zero_*", "nothing": "nothing_*"} {
+			job["tables"] = append(job["tables"].([]any), map[string]any{"name": name, "match": match, "target": map[string]any{"database": "ods"}})
+		}
+	})
+	r := s.run(t, "plan", "-f", job)
+	require.Equal(t, 3, r.code, r.stdout+r.stderr)
+	for _, word := range []string{"table orders →", "table nothing: the plan is refused", "A RUN WOULD BE REFUSED, OR FAIL", "a/" + database + "/zero_1", "id = 7", "0000-00-00"} {
+		require.Contains(t, r.stdout, word)
+	}
+	for _, word := range []string{"table zero: column d", "types.zero_date", "table nothing:", "nothing_*"} {
+		require.Contains(t, r.stderr, word)
+	}
+	r = s.run(t, "plan", "-f", job, "--json")
+	require.Equal(t, 3, r.code)
+	var plans []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &plans))
+	require.Len(t, plans, 3)
+	r = s.run(t, "plan", "-f", job, "--sample-rows", "0", "--markdown")
+	require.Equal(t, 3, r.code, "the refused table")
+	require.Contains(t, r.stdout, "| column | type | from |")
+	require.NotContains(t, r.stderr, "zero", "no row is read")
+	require.Equal(t, 2, s.run(t, "plan", "-f", job, "--json", "--markdown").code)
+	require.Empty(t, filesBelow(t, warehouse))
+}

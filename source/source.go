@@ -144,6 +144,8 @@ type Read struct {
 	Where string
 	// Outputs are the columns of the batch in order.
 	Outputs []Output
+	// Sample, unless nil, reads only some rows and finds the values that would not arrive as they are.
+	Sample *Sample
 }
 
 // ReadStats is what one read did.

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -19,28 +19,48 @@ import (
 
 func (c *cli) plan() *cobra.Command {
 	var file string
+	o := planOptions{}
 	cmd := &cobra.Command{
 		Use:   "plan -f job.yaml",
 		Short: "Show what a run would do, and write nothing",
-		Long: `Show what a run would do: shards, the merged schema and its losses, splits and
-sizes, and what happens to the target. A worker computes it as in a run. Nothing
-is written, so whether the warehouse can be is seen only by the run. Exit code 3 when
-the plan is refused.`,
-		Example: "  starter plan -f examples/orders.yaml",
+		Long: `Show what a run would do: shards, the merged schema and its losses, drift, splits
+and sizes, memory, and what happens to the target. A worker computes it as in a run,
+and makes a dry run on some rows of the shards: it reads and encodes them as a run
+does, tells which values would be changed or would end the run, and estimates bytes
+and time by them. Nothing is written, so whether the warehouse can be is seen only by
+the run. Exit code 3 when the run would be refused, or would fail on a value.`,
+		Example: "  starter plan -f examples/orders.yaml\n  starter plan -f examples/orders.yaml --sample-rows 0 --markdown",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			job, err := loadJob(file)
 			if err != nil {
 				return err
 			}
-			return c.explain(cmd, job)
+			return c.explain(cmd, job, o)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "file", "f", "", "the job file")
+	f := cmd.Flags()
+	f.StringVarP(&file, "file", "f", "", "the job file")
+	f.BoolVar(&o.markdown, "markdown", false, "print Markdown instead of text for a terminal")
+	f.IntVar(&o.sample.Rows, "sample-rows", 1000, "rows of each shard to try the types on, twenty times as many of the largest; 0 reads none")
+	f.IntVar(&o.sample.Shards, "sample-shards", 200, "the most shards to try, spread over all; 0 is all")
+	f.DurationVar(&o.sample.Within, "sample-time", 30*time.Second, "when to stop trying a table's rows, done or not")
 	return cmd
 }
 
-func (c *cli) explain(cmd *cobra.Command, job *config.Job) error {
+// planOptions are the flags of plan.
+type planOptions struct {
+	sample   activities.SampleInput
+	markdown bool
+}
+
+func (c *cli) explain(cmd *cobra.Command, job *config.Job, o planOptions) error {
+	switch {
+	case o.markdown && c.json:
+		return usage(errors.New("give --json or --markdown, not both"))
+	case o.sample.Rows < 0 || o.sample.Shards < 0 || o.sample.Within <= 0:
+		return usage(errors.New("--sample-rows and --sample-shards cannot be below 0, and --sample-time must be above"))
+	}
 	data, err := job.JSON()
 	if err != nil {
 		return usage(err)
@@ -50,7 +70,7 @@ func (c *cli) explain(cmd *cobra.Command, job *config.Job) error {
 		return err
 	}
 	defer cl.Close()
-	in := workflows.ExplainInput{Job: data}
+	in := workflows.ExplainInput{Job: data, Sample: o.sample}
 	for _, t := range job.Tables {
 		in.Tables = append(in.Tables, t.Name)
 	}
@@ -76,65 +96,33 @@ func (c *cli) explain(cmd *cobra.Command, job *config.Job) error {
 		return &exitError{codeOf(kind), errors.New(text)}
 	}
 	if c.json {
-		return c.printJSON(plans)
+		if err := c.printJSON(plans); err != nil {
+			return err
+		}
+		return refusedPlans(plans)
 	}
 	for i := range plans {
-		c.printPlan(&plans[i])
+		c.planPage(&plans[i], o.markdown).print()
 	}
-	return nil
+	return refusedPlans(plans)
 }
 
-func (c *cli) printPlan(p *activities.Explanation) {
-	fate := "rows will be added to it"
-	switch {
-	case p.Create:
-		fate = "will be created"
-	case p.Replace:
-		fate = fmt.Sprintf("its rows will be replaced in one snapshot (newest now: %d)", p.Base)
-	}
-	fmt.Fprintf(c.stdout, "table %s → %s: %s\n", p.Table, p.Target, fate)
-	fmt.Fprintf(c.stdout, "%d shards, about %d rows and %s, in %d splits and %d units of work; consistency: %s\n",
-		p.ShardCount, p.Rows, bytesText(p.Bytes), p.Splits, p.Units, p.Consistency)
-	if len(p.Partition) > 0 {
-		fmt.Fprintf(c.stdout, "partitioned by %v\n", p.Partition)
-	}
-	w := c.newTable()
-	w.AppendHeader(table.Row{"column", "type", "from"})
-	for _, col := range p.Columns {
-		w.AppendRow(table.Row{col.Name, col.Type, col.Source})
-	}
-	fmt.Fprintln(c.stdout, w.Render())
-	c.printDrift(p)
-	w = c.newTable()
-	w.AppendHeader(table.Row{"shard", "rows (estimate)", "bytes", "splits", "split by"})
-	for _, s := range p.Shards {
-		w.AppendRow(table.Row{s.Shard, s.Rows, bytesText(s.Bytes), s.Splits, s.Key})
-	}
-	fmt.Fprintln(c.stdout, w.Render())
-	if n := p.ShardCount - len(p.Shards); n > 0 {
-		fmt.Fprintf(c.stdout, "… and %d more shards\n", n)
-	}
-	for _, l := range p.Losses {
-		fmt.Fprintf(c.stdout, "note: %s\n", l)
-	}
-	fmt.Fprintln(c.stdout)
+func (c *cli) printPlan(p *activities.Explanation) { c.planPage(p, false).print() }
+
+func (c *cli) planPage(p *activities.Explanation, markdown bool) *planPage {
+	return &planPage{out: c.stdout, newTable: c.newTable, plan: p, markdown: markdown}
 }
 
-// printDrift tells what would be altered in the target, which shards would be left out, and how the others differ.
-func (c *cli) printDrift(p *activities.Explanation) {
-	for _, a := range p.Alter {
-		fmt.Fprintf(c.stdout, "would alter the target: %s\n", a)
+// refusedPlans is the end of a command whose plans are refused, in full or for what the dry run found; nil when none is.
+func refusedPlans(plans []activities.Explanation) error {
+	var reasons []string
+	for _, p := range plans {
+		for _, r := range p.Refused {
+			reasons = append(reasons, fmt.Sprintf("table %s: %s", p.Table, r))
+		}
 	}
-	if p.LeftOutCount > 0 {
-		fmt.Fprintf(c.stdout, "WOULD LEAVE OUT %d of %d shards, none of their rows would be read:\n", p.LeftOutCount, p.LeftOutCount+p.ShardCount)
+	if len(reasons) == 0 {
+		return nil
 	}
-	for _, l := range p.LeftOut {
-		fmt.Fprintf(c.stdout, "  %s\n", l)
-	}
-	if n := p.LeftOutCount - len(p.LeftOut); n > 0 {
-		fmt.Fprintf(c.stdout, "  … and %d more\n", n)
-	}
-	for _, d := range p.Drift {
-		fmt.Fprintf(c.stdout, "drift: %s\n", d)
-	}
+	return &exitError{exitRefused, errors.New(strings.Join(reasons, "\n"))}
 }

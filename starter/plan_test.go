@@ -36,3 +36,53 @@ func TestPrintPlanOfDriftedShards(t *testing.T) {
 		require.Contains(t, out.String(), line)
 	}
 }
+
+func samplePlan() *activities.Explanation {
+	return &activities.Explanation{
+		Table: "orders", Target: "file:///lake ods.orders", Create: true, Consistency: "split", ShardCount: 50, Rows: 1234567, Bytes: 3 << 30,
+		Splits: 80, Units: 60, SplitRows: activities.SplitRows{Min: 10, Median: 25000, Max: 26000}, Buckets: "none (append table)",
+		Partition: []string{"day"}, Columns: []activities.ExplainedColumn{{Name: "id", Type: "BIGINT NOT NULL", Source: "bigint(20) not null"}},
+		Shards: []activities.ExplainedShard{
+			{Shard: "a/shop/o_1", Rows: 1000000, Bytes: 1 << 20, Splits: 2, SplitRows: activities.SplitRows{Min: 1, Median: 5, Max: 9}, Key: "id"},
+			{Shard: "a/shop/o_2", Key: "whole shard"},
+		},
+		Memory:   activities.Memory{Need: 2 << 30, Has: 1 << 30, How: "4 units"},
+		Sample:   &activities.Sampled{Shards: 2, Rows: 2000, Findings: []activities.Finding{{Column: "born", Refused: true, Problem: "is | odd", Count: 3, Shards: 1, Example: "a/shop/o_1", Key: "id = 7", Value: "0000-00-00"}}},
+		Estimate: &activities.Estimate{LakeBytes: 1 << 30, Seconds: 75.3, How: "by rows"},
+		Refused:  []string{"column born: is odd"}, Losses: []string{"a note"},
+	}
+}
+
+// The page says in one table what a person asks first, and lists the rest below.
+func TestPlanPage(t *testing.T) {
+	var out bytes.Buffer
+	c := &cli{stdout: &out}
+	c.printPlan(samplePlan())
+	for _, text := range []string{
+		"table orders → file:///lake ods.orders: will be created\n", "A RUN WOULD BE REFUSED, OR FAIL\ncolumn born: is odd\n",
+		"50, with about 1,234,567 rows in 3.0 GiB", "80 in 60 units of work; rows of a split: 10 at least, 25,000 in the middle, 26,000 at most",
+		"2.0 GiB, of MORE THAN run.memory 1.0 GiB (4 units)", "about 1.0 GiB in the lake, in about 1m15s of reading and writing", "from a sample: by rows",
+		"2,000 rows of 2 of 50 shards: 1 kinds of values that do not arrive as they are, below", "1 / 5 / 9", "… and 48 more shards; --json lists 2\n",
+		"ENDS THE RUN", "id = 7", "note: a note\n",
+	} {
+		require.Contains(t, out.String(), text)
+	}
+	out.Reset()
+	c.planPage(samplePlan(), true).print()
+	for _, text := range []string{
+		"## table orders → file:///lake ods.orders: will be created\n\n", "### columns\n\n| column | type | from |\n| --- | --- | --- |\n| id | BIGINT NOT NULL | bigint(20) not null |",
+		"- column born: is odd\n", "- note: a note\n", "| a/shop/o_1 | 1,000,000 |",
+	} {
+		require.Contains(t, out.String(), text)
+	}
+}
+
+// Every refusal of every table ends the command with 3.
+func TestRefusedPlans(t *testing.T) {
+	require.NoError(t, refusedPlans([]activities.Explanation{{Table: "a"}}))
+	err := refusedPlans([]activities.Explanation{{Table: "a", Refused: []string{"x", "y"}}, {Table: "b"}, {Table: "c", Refused: []string{"z"}}})
+	var exit *exitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 3, exit.code)
+	require.EqualError(t, err, "table a: x\ntable a: y\ntable c: z")
+}

@@ -228,16 +228,25 @@ type ExplainInput struct {
 	Job json.RawMessage `json:"job"`
 	// Tables by name, all that are to be explained.
 	Tables []string `json:"tables"`
+	// Sample bounds the dry run on some rows of each; the zero value makes none.
+	Sample activities.SampleInput `json:"sample,omitzero"`
 }
 
-// Explain computes the plans of a job's tables as a run would, and writes nothing.
+// Explain computes the plans of a job's tables as a run would, and writes nothing. A table whose plan is refused has the
+// reason in place of a plan, so that the others are seen.
 func Explain(ctx workflow.Context, in ExplainInput) ([]activities.Explanation, error) {
 	plans := make([]activities.Explanation, len(in.Tables))
 	var first error
 	inFlight(ctx, 4, len(in.Tables), func(i int) workflow.Future {
-		return workflow.ExecuteActivity(quick(ctx, "plan "+in.Tables[i]), activities.ExplainName, activities.ExplainInput{Job: in.Job, Table: in.Tables[i]})
+		return workflow.ExecuteActivity(quick(ctx, "plan "+in.Tables[i]), activities.ExplainName, activities.ExplainInput{Job: in.Job, Table: in.Tables[i], Sample: in.Sample})
 	}, func(i int, f workflow.Future) {
-		if err := f.Get(ctx, &plans[i]); err != nil && first == nil {
+		err := f.Get(ctx, &plans[i])
+		if err == nil {
+			return
+		}
+		if text, kind := activities.Describe(err); kind == activities.TypePlanRefused {
+			plans[i] = activities.Explanation{Table: in.Tables[i], Refused: []string{text}}
+		} else if first == nil {
 			first = err
 		}
 	})

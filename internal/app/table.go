@@ -39,6 +39,10 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Parallelism:    job.Run.Parallelism,
 
 		SerializerVersion: int(job.Target.SerializerVersion),
+		Limits: activities.Limits{
+			Parallelism: job.Run.Parallelism, Memory: int64(job.Run.Memory),
+			RowsPerSecond: job.Source.Limits.RowsPerSecond, BytesPerSecond: int64(job.Source.Limits.BytesPerSecond),
+		},
 	}
 	if t.Split.Count == 0 {
 		s.PackRows = t.Split.Rows

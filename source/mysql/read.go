@@ -29,7 +29,7 @@ func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Ba
 	if r.Outputs, err = withConstants(r); err != nil {
 		return source.ReadStats{}, err
 	}
-	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Swap: swap}, s.options)
+	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Sample: r.Sample, Swap: swap}, s.options)
 	if err != nil {
 		var own *wire.SwapError
 		if ctx.Err() != nil && !errors.As(err, &own) {
@@ -157,6 +157,9 @@ func selectSQL(r source.Read) (string, error) {
 	query := "SELECT " + strings.Join(names, ", ") + " FROM " + tableSQL(r.Shard)
 	if len(conditions) > 0 {
 		query += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	if r.Sample != nil {
+		query += fmt.Sprintf("\nLIMIT %d", r.Sample.Rows) // a where may end with a comment
 	}
 	return query, nil
 }

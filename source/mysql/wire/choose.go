@@ -30,7 +30,7 @@ func chooseDecoders(shard source.Shard, outputs []source.Output, wire []resultCo
 		if !slices.Contains(typesOf(d.Base), w.kind) || d.Integer() && d.Unsigned != w.unsigned() {
 			return nil, &source.SchemaChangedError{Shard: shard, Column: o.Column.Name, Planned: o.Column.Definition, Found: w.describe()}
 		}
-		c := column{output: i, source: o.Column}
+		c := column{output: i, source: o.Column, kind: w.kind, enum: emptyIsError(o.Column.Definition)}
 		if c.decode = c.choose(d, w, o.Type); c.decode == nil {
 			return nil, fmt.Errorf("%w: shard %s: column %q (%s) cannot become %s", source.ErrRefused, shard, o.Column.Name, o.Column.Definition, o.Type)
 		}

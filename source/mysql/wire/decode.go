@@ -29,6 +29,9 @@ type column struct {
 	replaced int64
 	policy   string
 	source   source.Column
+	// kind is the protocol's type; enum tells that an empty text is the error value of an ENUM.
+	kind byte
+	enum bool
 }
 
 // decoder turns rows of the binary protocol into values of a batch.
@@ -62,8 +65,7 @@ func (d *decoder) row(p []byte) error {
 		c := &d.columns[i]
 		if nulls[(i+2)>>3]>>((i+2)&7)&1 != 0 {
 			if c.vector.Type.NotNull {
-				return fmt.Errorf("%w: column %q was %s when the plan was made, but holds NULL now: start a new run, which plans anew",
-					source.ErrSchemaChanged, c.source.Name, c.source.Definition)
+				return c.nullInNotNull()
 			}
 			c.vector.AppendNull()
 			continue
@@ -80,6 +82,11 @@ func (d *decoder) row(p []byte) error {
 		return fmt.Errorf("%w: %d bytes after the last value of a row", ErrMalformed, len(p)-pos)
 	}
 	return nil
+}
+
+func (c *column) nullInNotNull() error {
+	return fmt.Errorf("%w: column %q was %s when the plan was made, but holds NULL now: start a new run, which plans anew",
+		source.ErrSchemaChanged, c.source.Name, c.source.Definition)
 }
 
 // replacedCounts are the counts of columns that have any.

@@ -30,6 +30,8 @@ type Request struct {
 	BatchRows, BatchBytes int
 	// Pass, unless nil, is called before so many rows of so many bytes are handed on; its error ends the read.
 	Pass func(rows, bytes int) error
+	// Sample, unless nil, is told of values that policies change or refuse; the query bounds its rows.
+	Sample *source.Sample
 	// Swap takes a full batch and gives the next one to fill, of the same types.
 	Swap func(full *row.Batch) (*row.Batch, error)
 }
@@ -118,7 +120,13 @@ func (st *stream) rows(packets *packets) error {
 				return err
 			}
 		}
-		if err := st.decoder.row(p); err != nil {
+		if st.Sample == nil {
+			err = st.decoder.row(p)
+		} else {
+			st.Sample.Largest = max(st.Sample.Largest, len(p))
+			err = st.decoder.sampled(p, st.batch.Rows, st.Sample.Found)
+		}
+		if err != nil {
 			return err
 		}
 		st.batch.Rows++
