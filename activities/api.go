@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/source"
 )
@@ -71,7 +72,7 @@ type ExplainInput struct {
 	Job   json.RawMessage `json:"job"`
 	Table string          `json:"table"`
 	// Sample bounds a dry run on some rows; the zero value makes none.
-	Sample SampleInput `json:"sample,omitzero"`
+	Sample dryrun.Input `json:"sample,omitzero"`
 }
 
 // PlanInput asks to settle older runs of the table and to plan this one, or to take up the plan that it has.

@@ -7,7 +7,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 
+	"github.com/tributary-lake/tributary/activities/dryrun"
+	"github.com/tributary-lake/tributary/lake"
+	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/source"
 )
@@ -49,8 +53,8 @@ type Explanation struct {
 	// Memory that the run needs and has.
 	Memory Memory `json:"memory"`
 	// Sample is what a dry run on some rows saw, nil when there was none, and Estimate what that means for the whole.
-	Sample   *Sampled  `json:"sample,omitempty"`
-	Estimate *Estimate `json:"estimate,omitempty"`
+	Sample   *dryrun.Result   `json:"sample,omitempty"`
+	Estimate *dryrun.Estimate `json:"estimate,omitempty"`
 	// Refused are the reasons for which a run would be refused, or would fail for sure; empty when there are none.
 	Refused []string `json:"refused,omitempty"`
 	// Losses are what the types' policies change, what the consistency cannot see, and other notes.
@@ -88,15 +92,6 @@ type Memory struct {
 	Need int64 `json:"need_bytes"`
 	Has  int64 `json:"run_memory_bytes"`
 	// How the need is computed, for people.
-	How string `json:"how"`
-}
-
-// Estimate is what the sample of a plan says of the whole. It is an estimate.
-type Estimate struct {
-	// LakeBytes is the size of all data files, Seconds from the first row to the last file.
-	LakeBytes int64   `json:"lake_bytes"`
-	Seconds   float64 `json:"seconds"`
-	// How both were computed, for people.
 	How string `json:"how"`
 }
 
@@ -152,20 +147,59 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 	}
 	sort.Strings(x.Losses)
 	x.Losses = slices.Concat(d.notes, d.fitNotes, x.Losses)
-	m, err := e.sample(ctx, s, d, in.Sample)
-	if err != nil {
+	if x.Sample, err = try(ctx, s, d, in.Sample); err != nil {
 		return nil, err
 	}
-	x.Memory = memory(s.Spec, x.Units, m)
-	if m != nil {
-		x.Sample, x.Estimate = &m.sampled, m.estimate(x)
-		for _, f := range m.sampled.Findings {
+	limits := s.Spec.Limits
+	ways := max(1, min(limits.Parallelism, x.Units))
+	x.Memory = memory(s.Spec, ways, x.Sample)
+	x.Estimate = x.Sample.Estimate(dryrun.Limits{Ways: ways, RowsPerSecond: limits.RowsPerSecond, BytesPerSecond: limits.BytesPerSecond})
+	if x.Sample != nil {
+		for _, f := range x.Sample.Findings {
 			if f.Refused {
 				x.Refused = append(x.Refused, f.String())
 			}
 		}
 	}
 	return x, nil
+}
+
+// try makes a dry run of a draft.
+func try(ctx context.Context, s *Session, d *draft, in dryrun.Input) (*dryrun.Result, error) {
+	files, err := bare(d.planned)
+	if err != nil {
+		return nil, fmt.Errorf("encode a sample: %w", err)
+	}
+	p := dryrun.Plan{Schema: files, Path: d.path, Where: s.Spec.Where, RowGroupBytes: s.Spec.RowGroupBytes}
+	for i, t := range d.tables {
+		p.Shards = append(p.Shards, dryrun.Shard{Table: t, Splits: d.splits[i], Outputs: d.outputs[i]})
+	}
+	return dryrun.Run(ctx, in, p, s.Source.Read, func(ctx context.Context, out *lake.Writer, read dryrun.Read, r source.Read) (source.ReadStats, error) {
+		p := pipe{out: out, rows: new(atomic.Int64), bytes: new(atomic.Int64)}
+		return p.copy(ctx, sampled{s.Source, read}, r)
+	})
+}
+
+// bare is a table's schema without partitions, buckets and keys: a sample is too small to be spread over their files.
+func bare(t *schema.Table) (*schema.Table, error) {
+	options := map[string]string{}
+	for name, value := range t.Options {
+		if strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "parquet.") {
+			options[name] = value
+		}
+	}
+	return schema.New(schema.Spec{Fields: t.Fields, Options: options, TimeMillis: t.TimeMillis})
+}
+
+// sampled is a source that reads in another way.
+type sampled struct {
+	Source
+	read dryrun.Read
+}
+
+// Read reads as read does.
+func (s sampled) Read(ctx context.Context, r source.Read, emit func(*row.Batch) (*row.Batch, error)) (source.ReadStats, error) {
+	return s.read(ctx, r, emit)
 }
 
 // rows is how many rows a shard has, by the estimates of its splits, which know of the job's condition and of statistics
@@ -204,15 +238,14 @@ func buckets(t *schema.Table) string {
 
 // memory is what the units in flight hold: each a row group that is being filled, and the batches on the way to it, of which
 // one has a row at least.
-func memory(spec TableSpec, units int, m *sampler) Memory {
-	batch, row := int64(1<<20), ""
-	if m != nil && m.sampled.LargestRow > batch {
-		batch, row = m.sampled.LargestRow, fmt.Sprintf(", as the largest row of the sample has %d bytes", m.sampled.LargestRow)
+func memory(spec TableSpec, ways int, r *dryrun.Result) Memory {
+	batch, why := int64(1<<20), ""
+	if r != nil && r.LargestRow > batch {
+		batch, why = r.LargestRow, ", as the largest row of the sample is"
 	}
-	ways := int64(max(1, min(spec.Limits.Parallelism, units)))
 	return Memory{
-		Has: spec.Limits.Memory, Need: ways * (int64(spec.RowGroupBytes) + inPipe*batch),
-		How: fmt.Sprintf("%d units in flight, each with a row group of %d bytes and %d batches of %d%s", ways, spec.RowGroupBytes, inPipe, batch, row),
+		Has: spec.Limits.Memory, Need: int64(ways) * (int64(spec.RowGroupBytes) + inPipe*batch),
+		How: fmt.Sprintf("%d units in flight, each with a row group of %d bytes and %d batches of %d%s", ways, spec.RowGroupBytes, inPipe, batch, why),
 	}
 }
 
@@ -230,6 +263,8 @@ func shownLeftOut(all []source.LeftOut) []source.LeftOut {
 func (d *draft) from(column int) string {
 	for _, outputs := range d.outputs {
 		switch o := outputs[column]; {
+		case o.Derive.Pattern != "":
+			return fmt.Sprintf("part of the name of the %s: %s", o.Provenance, o.Derive.Pattern)
 		case o.Provenance != "":
 			return "name of the " + string(o.Provenance)
 		case o.Column.Name != "":

@@ -15,9 +15,16 @@ import (
 // pipe moves batches from a reader to a writer that works beside it. Batches circulate: the reader fills one while the
 // writer encodes another, and waits when none is free.
 type pipe struct {
-	out   sink
+	out   out
 	rows  *atomic.Int64
 	bytes *atomic.Int64
+}
+
+// out is what a pipe needs of where its rows go.
+type out interface {
+	Write(ctx context.Context, b *row.Batch) error
+	// Bytes is the size of what has been written so far.
+	Bytes() int64
 }
 
 // inPipe is the number of batches on the way: one being read, one being written, one waiting.

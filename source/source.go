@@ -145,7 +145,7 @@ type Read struct {
 	// Outputs are the columns of the batch in order.
 	Outputs []Output
 	// Sample, unless nil, reads only some rows and finds the values that would not arrive as they are.
-	Sample *Sample
+	Sample *Sample `json:"-"`
 }
 
 // ReadStats is what one read did.

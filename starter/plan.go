@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/workflows"
 )
@@ -50,7 +51,7 @@ the run. Exit code 3 when the run would be refused, or would fail on a value.`,
 
 // planOptions are the flags of plan.
 type planOptions struct {
-	sample   activities.SampleInput
+	sample   dryrun.Input
 	markdown bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/source"
 )
 
@@ -47,8 +48,8 @@ func samplePlan() *activities.Explanation {
 			{Shard: "a/shop/o_2", Key: "whole shard"},
 		},
 		Memory:   activities.Memory{Need: 2 << 30, Has: 1 << 30, How: "4 units"},
-		Sample:   &activities.Sampled{Shards: 2, Rows: 2000, Findings: []activities.Finding{{Column: "born", Refused: true, Problem: "is | odd", Count: 3, Shards: 1, Example: "a/shop/o_1", Key: "id = 7", Value: "0000-00-00"}}},
-		Estimate: &activities.Estimate{LakeBytes: 1 << 30, Seconds: 75.3, How: "by rows"},
+		Sample:   &dryrun.Result{Shards: 2, Rows: 2000, Findings: []dryrun.Finding{{Column: "born", Refused: true, Problem: "is | odd", Count: 3, Shards: 1, Example: "a/shop/o_1", Key: "id = 7", Value: "0000-00-00"}}},
+		Estimate: &dryrun.Estimate{LakeBytes: 1 << 30, Seconds: 75.3, How: "by rows"},
 		Refused:  []string{"column born: is odd"}, Losses: []string{"a note"},
 	}
 }

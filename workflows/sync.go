@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/dryrun"
 )
 
 // Names that people and other tools start, query and list by.
@@ -229,7 +230,7 @@ type ExplainInput struct {
 	// Tables by name, all that are to be explained.
 	Tables []string `json:"tables"`
 	// Sample bounds the dry run on some rows of each; the zero value makes none.
-	Sample activities.SampleInput `json:"sample,omitzero"`
+	Sample dryrun.Input `json:"sample,omitzero"`
 }
 
 // Explain computes the plans of a job's tables as a run would, and writes nothing. A table whose plan is refused has the

@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/testenv"
 )
 
-func explainJob(t *testing.T, job json.RawMessage, in activities.SampleInput) *activities.Explanation {
+func explainJob(t *testing.T, job json.RawMessage, in dryrun.Input) *activities.Explanation {
 	t.Helper()
 	x, err := (&activities.Explainer{Env: NewEnv(&config.Masker{})}).Explain(t.Context(), activities.ExplainInput{Job: job, Table: "d", Sample: in})
 	require.NoError(t, err)
@@ -64,7 +65,7 @@ func TestDryRunFindsValues(t *testing.T) {
 			}
 			const asked = `"columns": ["born", "paid", "at", {"name": "price", "type": "DECIMAL(10,2)"}, {"name": "small", "type": "SMALLINT"}, "yes", "kind", "other", "place", {"name": "wide", "type": "DECIMAL(20,2)"}, "secret"]`
 			before := binlog(t, m)
-			x := explainJob(t, job(asked+`, "types": {"time": "time", "tinyint1": "boolean", "zero_date": "fail", "zero_date_columns": {"paid": "epoch"}}`), activities.SampleInput{Rows: 100})
+			x := explainJob(t, job(asked+`, "types": {"time": "time", "tinyint1": "boolean", "zero_date": "fail", "zero_date_columns": {"paid": "epoch"}}`), dryrun.Input{Rows: 100})
 			require.Equal(t, []string{
 				"at | refused | 2 in 1 | d_1: k = bad, n = 1 | -838:59:59.000000",
 				"born | refused | 3 in 2 | d_1: k = bad, n = 1 | 0000-00-00",
@@ -85,15 +86,15 @@ func TestDryRunFindsValues(t *testing.T) {
 			require.Contains(t, strings.Join(x.Refused, "\n"), "types.zero_date")
 			require.Contains(t, strings.Join(x.Refused, "\n"), "set types.time to string")
 
-			x = explainJob(t, job(`"columns": ["born", "paid", "at", "secret"], "types": {"zero_date": null}`), activities.SampleInput{Rows: 100})
+			x = explainJob(t, job(`"columns": ["born", "paid", "at", "secret"], "types": {"zero_date": null}`), dryrun.Input{Rows: 100})
 			require.Empty(t, x.Refused)
 			require.Len(t, x.Sample.Findings, 2)
-			x = explainJob(t, job(`"columns": ["secret"]`), activities.SampleInput{})
+			x = explainJob(t, job(`"columns": ["secret"]`), dryrun.Input{})
 			require.Nil(t, x.Sample, "no row is read")
 			require.Nil(t, x.Estimate)
-			x = explainJob(t, job(`"columns": ["secret"], "split": {"rows": 1}`), activities.SampleInput{Rows: 1, Shards: 2})
+			x = explainJob(t, job(`"columns": ["secret"], "split": {"rows": 1}`), dryrun.Input{Rows: 1, Shards: 2})
 			require.Equal(t, 2, x.Sample.Shards)
-			x = explainJob(t, job(`"columns": ["secret"], "where": "SLEEP(5) = 0 -- slowly"`), activities.SampleInput{Rows: 1, Within: time.Second})
+			x = explainJob(t, job(`"columns": ["secret"], "where": "SLEEP(5) = 0 -- slowly"`), dryrun.Input{Rows: 1, Within: time.Second})
 			require.True(t, x.Sample.Cut)
 
 			require.Equal(t, before, binlog(t, m), "the server is as it was")
@@ -116,7 +117,7 @@ func TestEstimateIsNearTheRun(t *testing.T) {
 			fmt.Sprintf("ANALYZE TABLE d_%d", i))
 	}
 	job := driftJob(m, database, warehouse, `"split": {"rows": 20000}`)
-	x := explainJob(t, job, activities.SampleInput{Rows: 1000})
+	x := explainJob(t, job, dryrun.Input{Rows: 1000})
 	require.EqualValues(t, 21_000, x.Sample.Rows, "and twenty times as many of the largest shard")
 	result, err := runJob(t, job, "r1")
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestEstimateIsNearTheRun(t *testing.T) {
 	require.Positive(t, x.SplitRows.Min)
 
 	slow := strings.Replace(string(job), `"source": {`, `"source": {"limits": {"rows_per_second": 50000}, `, 1)
-	x = explainJob(t, json.RawMessage(slow), activities.SampleInput{Rows: 2000})
+	x = explainJob(t, json.RawMessage(slow), dryrun.Input{Rows: 2000})
 	require.Contains(t, x.Estimate.How, "limits.rows_per_second allows 50000")
 	require.InEpsilon(t, float64(x.Rows)/50_000, x.Estimate.Seconds, 0.01)
 }
