@@ -45,13 +45,13 @@ type Explanation struct {
 	Splits int                 `json:"splits"`
 	Units  int                 `json:"units"`
 	// SplitRows are the rows of splits, as the planner estimates them.
-	SplitRows SplitRows `json:"split_rows"`
-	Rows      int64     `json:"rows_estimate"`
-	Bytes     int64     `json:"bytes_estimate"`
+	SplitRows dryrun.SplitRows `json:"split_rows"`
+	Rows      int64            `json:"rows_estimate"`
+	Bytes     int64            `json:"bytes_estimate"`
 	// Buckets are the target's, for people.
 	Buckets string `json:"buckets"`
 	// Memory that the run needs and has.
-	Memory Memory `json:"memory"`
+	Memory dryrun.Memory `json:"memory"`
 	// Sample is what a dry run on some rows saw, nil when there was none, and Estimate what that means for the whole.
 	Sample   *dryrun.Result   `json:"sample,omitempty"`
 	Estimate *dryrun.Estimate `json:"estimate,omitempty"`
@@ -76,23 +76,8 @@ type ExplainedShard struct {
 	Bytes  int64  `json:"bytes_estimate"`
 	Splits int    `json:"splits"`
 	// SplitRows are the estimates of the shard's splits.
-	SplitRows SplitRows `json:"split_rows"`
-	Key       string    `json:"split_by"`
-}
-
-// SplitRows is the spread of the rows of splits.
-type SplitRows struct {
-	Min    int64 `json:"min"`
-	Median int64 `json:"median"`
-	Max    int64 `json:"max"`
-}
-
-// Memory is what a run needs of one worker that has all of its units in flight, and what the job lets it use.
-type Memory struct {
-	Need int64 `json:"need_bytes"`
-	Has  int64 `json:"run_memory_bytes"`
-	// How the need is computed, for people.
-	How string `json:"how"`
+	SplitRows dryrun.SplitRows `json:"split_rows"`
+	Key       string           `json:"split_by"`
 }
 
 // shownShards keeps an explanation far below what a workflow's result may hold.
@@ -126,7 +111,7 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 		x.Columns = append(x.Columns, ExplainedColumn{Name: f.Name, Type: f.Type.String(), Source: d.from(i)})
 	}
 	losses := map[string]bool{}
-	x.SplitRows = spread(slices.Concat(d.splits...))
+	x.SplitRows = dryrun.Spread(slices.Concat(d.splits...))
 	x.Buckets = buckets(d.planned)
 	for i, t := range d.tables {
 		x.Splits += len(d.splits[i])
@@ -137,7 +122,7 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 		}
 		if i < shownShards {
 			x.Shards = append(x.Shards, ExplainedShard{
-				Shard: t.Shard.String(), Rows: d.rows(i), Bytes: t.Bytes, Splits: len(d.splits[i]), SplitRows: spread(d.splits[i]),
+				Shard: t.Shard.String(), Rows: d.rows(i), Bytes: t.Bytes, Splits: len(d.splits[i]), SplitRows: dryrun.Spread(d.splits[i]),
 				Key: splitKey(d.splits[i]),
 			})
 		}
@@ -152,7 +137,7 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 	}
 	limits := s.Spec.Limits
 	ways := max(1, min(limits.Parallelism, x.Units))
-	x.Memory = memory(s.Spec, ways, x.Sample)
+	x.Memory = dryrun.MemoryOf(ways, s.Spec.RowGroupBytes, inPipe, limits.Memory, x.Sample)
 	x.Estimate = x.Sample.Estimate(dryrun.Limits{Ways: ways, RowsPerSecond: limits.RowsPerSecond, BytesPerSecond: limits.BytesPerSecond})
 	if x.Sample != nil {
 		for _, f := range x.Sample.Findings {
@@ -166,11 +151,7 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 
 // try makes a dry run of a draft.
 func try(ctx context.Context, s *Session, d *draft, in dryrun.Input) (*dryrun.Result, error) {
-	files, err := bare(d.planned)
-	if err != nil {
-		return nil, fmt.Errorf("encode a sample: %w", err)
-	}
-	p := dryrun.Plan{Schema: files, Path: d.path, Where: s.Spec.Where, RowGroupBytes: s.Spec.RowGroupBytes}
+	p := dryrun.Plan{Schema: d.planned, Path: d.path, Where: s.Spec.Where, RowGroupBytes: s.Spec.RowGroupBytes}
 	for i, t := range d.tables {
 		p.Shards = append(p.Shards, dryrun.Shard{Table: t, Splits: d.splits[i], Outputs: d.outputs[i]})
 	}
@@ -178,17 +159,6 @@ func try(ctx context.Context, s *Session, d *draft, in dryrun.Input) (*dryrun.Re
 		p := pipe{out: out, rows: new(atomic.Int64), bytes: new(atomic.Int64)}
 		return p.copy(ctx, sampled{s.Source, read}, r)
 	})
-}
-
-// bare is a table's schema without partitions, buckets and keys: a sample is too small to be spread over their files.
-func bare(t *schema.Table) (*schema.Table, error) {
-	options := map[string]string{}
-	for name, value := range t.Options {
-		if strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "parquet.") {
-			options[name] = value
-		}
-	}
-	return schema.New(schema.Spec{Fields: t.Fields, Options: options, TimeMillis: t.TimeMillis})
 }
 
 // sampled is a source that reads in another way.
@@ -212,19 +182,6 @@ func (d *draft) rows(i int) int64 {
 	return n
 }
 
-// spread of the rows of splits.
-func spread(splits []source.Split) SplitRows {
-	if len(splits) == 0 {
-		return SplitRows{}
-	}
-	rows := make([]int64, len(splits))
-	for i, s := range splits {
-		rows[i] = s.Rows
-	}
-	slices.Sort(rows)
-	return SplitRows{Min: rows[0], Median: rows[len(rows)/2], Max: rows[len(rows)-1]}
-}
-
 // buckets of a table, for people.
 func buckets(t *schema.Table) string {
 	switch n := cmp.Or(t.Options[schema.OptionBucket], "-1"); {
@@ -234,19 +191,6 @@ func buckets(t *schema.Table) string {
 		return "dynamic"
 	}
 	return "none (append table)"
-}
-
-// memory is what the units in flight hold: each a row group that is being filled, and the batches on the way to it, of which
-// one has a row at least.
-func memory(spec TableSpec, ways int, r *dryrun.Result) Memory {
-	batch, why := int64(1<<20), ""
-	if r != nil && r.LargestRow > batch {
-		batch, why = r.LargestRow, ", as the largest row of the sample is"
-	}
-	return Memory{
-		Has: spec.Limits.Memory, Need: int64(ways) * (int64(spec.RowGroupBytes) + inPipe*batch),
-		How: fmt.Sprintf("%d units in flight, each with a row group of %d bytes and %d batches of %d%s", ways, spec.RowGroupBytes, inPipe, batch, why),
-	}
 }
 
 // shownLeftOut cuts the list, and the reasons of each.

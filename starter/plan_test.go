@@ -41,13 +41,13 @@ func TestPrintPlanOfDriftedShards(t *testing.T) {
 func samplePlan() *activities.Explanation {
 	return &activities.Explanation{
 		Table: "orders", Target: "file:///lake ods.orders", Create: true, Consistency: "split", ShardCount: 50, Rows: 1234567, Bytes: 3 << 30,
-		Splits: 80, Units: 60, SplitRows: activities.SplitRows{Min: 10, Median: 25000, Max: 26000}, Buckets: "none (append table)",
+		Splits: 80, Units: 60, SplitRows: dryrun.SplitRows{Min: 10, Median: 25000, Max: 26000}, Buckets: "none (append table)",
 		Partition: []string{"day"}, Columns: []activities.ExplainedColumn{{Name: "id", Type: "BIGINT NOT NULL", Source: "bigint(20) not null"}},
 		Shards: []activities.ExplainedShard{
-			{Shard: "a/shop/o_1", Rows: 1000000, Bytes: 1 << 20, Splits: 2, SplitRows: activities.SplitRows{Min: 1, Median: 5, Max: 9}, Key: "id"},
+			{Shard: "a/shop/o_1", Rows: 1000000, Bytes: 1 << 20, Splits: 2, SplitRows: dryrun.SplitRows{Min: 1, Median: 5, Max: 9}, Key: "id"},
 			{Shard: "a/shop/o_2", Key: "whole shard"},
 		},
-		Memory:   activities.Memory{Need: 2 << 30, Has: 1 << 30, How: "4 units"},
+		Memory:   dryrun.Memory{Need: 2 << 30, Has: 1 << 30, How: "4 units"},
 		Sample:   &dryrun.Result{Shards: 2, Rows: 2000, Findings: []dryrun.Finding{{Column: "born", Refused: true, Problem: "is | odd", Count: 3, Shards: 1, Example: "a/shop/o_1", Key: "id = 7", Value: "0000-00-00"}}},
 		Estimate: &dryrun.Estimate{LakeBytes: 1 << 30, Seconds: 75.3, How: "by rows"},
 		Refused:  []string{"column born: is odd"}, Losses: []string{"a note"},

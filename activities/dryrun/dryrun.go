@@ -98,7 +98,8 @@ const (
 // Plan is what is tried.
 type Plan struct {
 	Shards []Shard
-	// Schema is the target's, Path its folder: both name files that are never made.
+	// Schema is the target's. What is encoded has none of its partitions, buckets and keys: a sample is too small to be spread
+	// over their files. Path is the target's folder.
 	Schema *schema.Table
 	Path   string
 	// Where is a condition on every shard, or empty.
@@ -156,13 +157,17 @@ func Run(ctx context.Context, in Input, p Plan, read Read, copy Copy) (*Result, 
 		plan: p, in: in, read: read, copy: copy, findings: map[findingKey]*Finding{},
 		result: &Result{rowBytes: make([]float64, len(p.Shards)), plan: p},
 	}
+	var err error
+	if m.plan.Schema, err = bare(p.Schema); err != nil {
+		return nil, fmt.Errorf("encode a sample: %w", err)
+	}
 	within := in.Within
 	if within <= 0 {
 		within = patience
 	}
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := m.all(bounded)
+	err = m.all(bounded)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		m.result.Cut, err = true, nil
 	}
@@ -175,6 +180,17 @@ func Run(ctx context.Context, in Input, p Plan, read Read, copy Copy) (*Result, 
 	slices.SortFunc(m.result.Findings, compareFindings)
 	m.result.Findings = m.result.Findings[:min(len(m.result.Findings), shownFindings)]
 	return m.result, nil
+}
+
+// bare is a table's schema without partitions, buckets and keys.
+func bare(t *schema.Table) (*schema.Table, error) {
+	options := map[string]string{}
+	for name, value := range t.Options {
+		if strings.HasPrefix(name, "file.") || strings.HasPrefix(name, "parquet.") {
+			options[name] = value
+		}
+	}
+	return schema.New(schema.Spec{Fields: t.Fields, Options: options, TimeMillis: t.TimeMillis})
 }
 
 // compareFindings puts those that end a run first.
