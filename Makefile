@@ -39,6 +39,7 @@ test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB m
 race: test ## the same as test: -race is always on
 
 sweep: ## break every single file operation of a run, in every way, and check the table (make test tries every seventh)
+	go test ./ledger/twophase -run EveryInterleaving -timeout 60m -v -deep
 	go test ./activities -run Sweep -timeout 60m -v -every-point | grep -v ERROR
 
 # Go's fuzzer now and then fails with its own deadline. What really failed is kept as an input, and fails the second try too.

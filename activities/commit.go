@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/ledger"
+	"github.com/tributary-lake/tributary/ledger/twophase"
 )
 
 // Committer verifies and commits.
@@ -66,73 +66,26 @@ func (c *Committer) open(ctx context.Context, in TableRun) (*run, error) {
 // commit decides and publishes. All that can refuse is checked before COMMIT is written; from then on the messages are
 // published by whoever comes, and nothing is deleted.
 func (r *run) commit(ctx context.Context) (*ledger.Result, error) {
-	if done, err := r.ledger.Result(ctx); err != nil || done != nil {
-		if err == nil && done.Outcome == ledger.Aborted {
-			err = fmt.Errorf("%w: start a new one", ErrAborted)
-		}
-		return done, err
-	}
-	verdict, err := r.ledger.Decision(ctx, identifier)
+	e, err := r.end(ctx, twophase.Commit)
 	if err != nil {
 		return nil, err
 	}
-	if verdict == ledger.Abort {
+	return e.committed()
+}
+
+// committed is the result of an ending whose goal was a commit.
+func (e *ending) committed() (*ledger.Result, error) {
+	switch {
+	case e.how == twophase.Committed:
+		return e.result, nil
+	case e.how == twophase.Unknown:
+		return nil, e.cause
+	case e.cause != nil:
+		return nil, fmt.Errorf("%w: %w", ErrAborted, e.cause)
+	case e.result == nil:
 		return nil, fmt.Errorf("%w before it was committed: start a new one", ErrAborted)
 	}
-	messages, counts, err := r.messages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	req := r.request(messages)
-	if verdict == "" {
-		if err := r.decide(ctx, req, counts); err != nil {
-			return nil, err
-		}
-	}
-	result := ledger.Result{Outcome: ledger.Committed, Counts: counts}
-	if len(messages) > 0 || r.plan.Overwrite {
-		published, err := r.committer().Publish(ctx, req)
-		if errors.Is(err, commit.ErrFenced) {
-			// Whoever fenced it off may not have lived to remove the files.
-			if _, dropped := r.drop(ctx); dropped != nil {
-				return nil, dropped
-			}
-			return nil, fmt.Errorf("%w: %w", ErrAborted, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		result.Snapshot, result.Kind = int64(published.Snapshot), string(r.kind())
-	}
-	return r.finish(ctx, result)
-}
-
-// decide makes every check that can refuse the commit and writes COMMIT.
-func (r *run) decide(ctx context.Context, req commit.Request, counts ledger.Counts) error {
-	if err := r.mayCommit(ctx, counts); err != nil {
-		return err
-	}
-	if err := r.committer().Check(ctx, req); err != nil {
-		return err
-	}
-	// Again: the consumer made at plan time may have expired by its age.
-	if err := r.pin(ctx, req.Base); err != nil {
-		return err
-	}
-	verdict, err := r.ledger.Decide(ctx, identifier, ledger.Commit)
-	if err == nil && verdict != ledger.Commit {
-		err = fmt.Errorf("%w before it was committed: start a new one", ErrAborted)
-	}
-	return err
-}
-
-// finish records the end and releases the snapshots.
-func (r *run) finish(ctx context.Context, result ledger.Result) (*ledger.Result, error) {
-	stands, err := r.ledger.Finish(ctx, result)
-	if err != nil {
-		return nil, err
-	}
-	return stands, r.unpin(ctx)
+	return nil, fmt.Errorf("%w: start a new one", ErrAborted)
 }
 
 // mayCommit refuses to empty a table that has rows because the source has none, unless the job says so.

@@ -8,8 +8,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/ledger"
+	"github.com/tributary-lake/tributary/ledger/twophase"
 )
 
 // Settler ends what older runs of a table left open, before a new one is planned. The workflow id of the table makes
@@ -64,7 +64,7 @@ func settleOne(ctx context.Context, r *run, since time.Time) error {
 		return err
 	}
 	if result == nil {
-		if result, err = r.end(ctx); err != nil {
+		if result, err = r.settle(ctx); err != nil {
 			return err
 		}
 	}
@@ -85,28 +85,15 @@ func settleOne(ctx context.Context, r *run, since time.Time) error {
 	return r.forget(ctx)
 }
 
-// end brings an unfinished run to its end: a decided commit is published, anything else is given up.
-func (r *run) end(ctx context.Context) (*ledger.Result, error) {
-	verdict, err := r.ledger.Decision(ctx, identifier)
-	if err != nil {
-		return nil, err
+// settle brings an unfinished run to its end: a decided commit is published, anything else is given up.
+func (r *run) settle(ctx context.Context) (*ledger.Result, error) {
+	e, err := r.end(ctx, twophase.Settle)
+	if err == nil && e.how == twophase.Unknown {
+		err = fmt.Errorf("whether it is committed is not known: %w", e.cause)
 	}
-	if verdict == ledger.Commit {
-		result, err := r.commit(ctx)
-		switch {
-		case err == nil:
-			return result, nil
-		case !errors.Is(err, ErrAborted):
-			return nil, fmt.Errorf("its commit was decided: finish it with `starter resume %s` or give it up with `starter abort %s`: %w",
-				r.key.Run, r.key.Run, err)
-		}
+	if err != nil && e.see.Verdict == ledger.Commit {
+		err = fmt.Errorf("its commit was decided: finish it with `starter resume %s` or give it up with `starter abort %s`: %w",
+			r.key.Run, r.key.Run, err)
 	}
-	aborted, err := r.abort(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	if aborted.State == StateUnknown {
-		return nil, fmt.Errorf("%w: %s", commit.ErrOutcomeUnknown, aborted.Message)
-	}
-	return r.ledger.Result(ctx)
+	return e.result, err
 }

@@ -53,7 +53,7 @@ type testTable struct {
 	SortBytes      int           `json:"sort_bytes"`
 }
 
-func (j testJob) json(t *testing.T) json.RawMessage {
+func (j testJob) json(t testing.TB) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(j)
 	require.NoError(t, err)
@@ -131,11 +131,11 @@ func (p *process) Open(ctx context.Context, data json.RawMessage, table string) 
 // world is a lake, a staging root and a source, looked at from outside.
 type world struct {
 	*process
-	t *testing.T
+	t testing.TB
 }
 
 // newWorld has a source of two shards with five rows each, read in splits of two rows.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{t: t, process: &process{
 		staging: fileiotest.NewMemory(), warehouse: fileiotest.NewMemory(),
@@ -210,7 +210,7 @@ func call[In, Out any](ctx context.Context, activity func(context.Context, In) (
 }
 
 // refused asserts the class of an activity's error and that it is not tried again.
-func refused(t *testing.T, err error, kind string, texts ...string) {
+func refused(t testing.TB, err error, kind string, texts ...string) {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
@@ -222,7 +222,7 @@ func refused(t *testing.T, err error, kind string, texts ...string) {
 }
 
 // retried asserts the class of an activity's error and that it is tried again.
-func retried(t *testing.T, err error, kind string, texts ...string) {
+func retried(t testing.TB, err error, kind string, texts ...string) {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
@@ -352,7 +352,7 @@ func (w *world) latest() snapshot.ID {
 }
 
 // list gives the paths of a store that contain a text, sorted.
-func list(t *testing.T, s fileio.Store, containing string) []string {
+func list(t testing.TB, s fileio.Store, containing string) []string {
 	t.Helper()
 	paths := []string{}
 	require.NoError(t, s.List(t.Context(), "", func(i fileio.Info) error {
@@ -408,7 +408,7 @@ func ledgerFile(run string, elem ...string) string {
 	return path.Join(append([]string{"shop", run, "orders"}, elem...)...)
 }
 
-func exists(t *testing.T, s fileio.Store, p string) bool {
+func exists(t testing.TB, s fileio.Store, p string) bool {
 	t.Helper()
 	_, err := s.Stat(t.Context(), p)
 	if errors.Is(err, fileio.ErrNotExist) {

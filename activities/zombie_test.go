@@ -13,7 +13,7 @@ import (
 // meanwhiles are what becomes of a run while one of its activities stalls, unseen, in a process that was given up.
 func meanwhiles() map[string]func(s *sweep, rest []step) {
 	return map[string]func(s *sweep, rest []step){
-		"the run goes on elsewhere": endings()["tried again"],
+		"the run goes on elsewhere": func(s *sweep, rest []step) { s.again(rest) },
 		"the run is given up": func(s *sweep, rest []step) {
 			endings()["fenced off"](s, rest)
 			_, err := s.clean(s.t.Context(), activities.CleanInput{TableRun: part("r1")})
@@ -76,7 +76,7 @@ func (s *sweep) stall(k int, meanwhile func(*sweep, []step)) bool {
 		s.tidy()
 	}
 	// What a zombie that plans leaves is the next run's to settle.
-	endings()["tried again"](s, s.steps("r3"))
+	s.again(s.steps("r3"))
 	require.ElementsMatch(s.t, s.source().lines(), s.rows())
 	s.tidy()
 	return true

@@ -30,6 +30,7 @@ func layers() []layer {
 			packages: []string{
 				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
 				"lake/snapshot", "lake/bucket", "lake/partition", "source", "ledger",
+				"ledger/twophase",
 			},
 			within: [][2]string{
 				{"lake/datafile", "lake/manifest"},
@@ -39,6 +40,7 @@ func layers() []layer {
 				{"lake/deletion", "lake/manifest"},
 				{"lake/manifest", "lake/manifest/avro"},
 				{"ledger", "source"},
+				{"ledger/twophase", "ledger"},
 			},
 		},
 		{

@@ -57,14 +57,22 @@ func New(store fileio.Store, table string) *Committer {
 // Find returns the snapshot of a commit after a given one, nil when it is not in the table. ErrOutcomeUnknown says that
 // the snapshots that could tell are gone. The snapshot of a Fence is not a commit and is not returned.
 func (c *Committer) Find(ctx context.Context, user string, identifier int64, kind snapshot.Kind, after snapshot.ID) (*snapshot.Snapshot, error) {
+	own, _, err := c.Look(ctx, user, identifier, kind, after)
+	return own, err
+}
+
+// Look is Find that also returns the snapshot of a Fence, nil when there is none. With ErrOutcomeUnknown both are nil.
+func (c *Committer) Look(
+	ctx context.Context, user string, identifier int64, kind snapshot.Kind, after snapshot.ID,
+) (own, fence *snapshot.Snapshot, err error) {
 	h := newHistory(c, user, identifier, kind, after)
 	if err := h.advance(ctx); err != nil {
-		return nil, c.fail("find", err)
+		return nil, nil, c.fail("find", err)
 	}
 	if h.own == nil && h.hole {
-		return nil, c.fail("find", h.unknown())
+		return nil, nil, c.fail("find", h.unknown())
 	}
-	return h.own, nil
+	return h.own, h.fence, nil
 }
 
 // LiveEntries calls fn for every data file that a snapshot holds, in the order of commits. See manifest.Folder.Live for

@@ -23,6 +23,8 @@ type history struct {
 	own, fence *snapshot.Snapshot
 	// foreign are changes of other users.
 	foreign []*snapshot.Snapshot
+	// linked is the own snapshot or fence that the snapshots after it are known to build on.
+	linked *snapshot.Snapshot
 	// hole tells that a snapshot is missing that could have been the request's.
 	hole bool
 }
@@ -67,9 +69,30 @@ func (h *history) advance(ctx context.Context) error {
 		h.seen, h.latest = id, s
 	}
 	if last > 0 && (h.latest == nil || h.latest.ID != last) {
-		h.latest, err = h.c.snapshots.Get(ctx, last)
+		if h.latest, err = h.c.snapshots.Get(ctx, last); err != nil {
+			return err
+		}
 	}
-	return err
+	return h.link(ctx)
+}
+
+// link makes sure that what speaks for or against the commit is a part of the table's history.
+func (h *history) link(ctx context.Context) error {
+	for _, s := range []*snapshot.Snapshot{h.own, h.fence} {
+		if s == nil || s == h.linked || s.ID >= h.latest.ID {
+			continue
+		}
+		linked, err := h.c.linked(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !linked {
+			h.gap()
+			return nil
+		}
+		h.linked = s
+	}
+	return nil
 }
 
 // gap notes missing snapshots. An own snapshot below them proves nothing: a committer that had stalled while newer ones

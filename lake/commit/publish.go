@@ -60,8 +60,19 @@ func (c *Committer) publish(ctx context.Context, req *Request) (Result, error) {
 // Fence makes sure that a commit will never be in the table: it publishes an empty snapshot of the request's user and
 // identifier that is marked by AbortedProperty and that every later try of the commit finds. Result.Fenced tells that it
 // is so; false means that the commit itself is in the table, as Result.Snapshot. Of the request, Messages, Planned and
-// Properties are not looked at.
+// Properties are not looked at. ErrOutcomeUnknown says that snapshots are gone which could have been the commit; none was
+// published then.
 func (c *Committer) Fence(ctx context.Context, req Request) (Result, error) {
+	return c.fence(ctx, req, false)
+}
+
+// FenceAnyway is Fence also where snapshots are gone that could have been the commit. That none will come is all that it
+// tells then: whether the commit is in the table must be known from elsewhere.
+func (c *Committer) FenceAnyway(ctx context.Context, req Request) (Result, error) {
+	return c.fence(ctx, req, true)
+}
+
+func (c *Committer) fence(ctx context.Context, req Request, anyway bool) (Result, error) {
 	if !c.store.Exclusive() {
 		return Result{}, c.fail("fence", refusal("the store cannot create a file only if it is absent"))
 	}
@@ -73,7 +84,7 @@ func (c *Committer) Fence(ctx context.Context, req Request) (Result, error) {
 		return Result{}, c.fail("fence", err)
 	}
 	p := newPublication(c, &empty)
-	p.fencing = true
+	p.fencing, p.anyway = true, anyway
 	result, err := p.run(ctx)
 	if err != nil {
 		return Result{}, c.fail("fence", err)
@@ -86,6 +97,7 @@ type publication struct {
 	c       *Committer
 	req     *Request
 	fencing bool
+	anyway  bool // see FenceAnyway
 	history *history
 	names   *manifest.Names
 	checked bool // the files were looked at
@@ -167,10 +179,10 @@ func (p *publication) look(ctx context.Context) (*Result, error) {
 	switch {
 	case h.own != nil:
 		return p.found(ctx, h.own), nil
+	case h.hole && !p.anyway:
+		return p.resolveHole(ctx)
 	case h.fence != nil && p.fencing:
 		return p.found(ctx, h.fence), nil
-	case h.hole && h.fence == nil:
-		return p.resolveHole(ctx)
 	}
 	if p.doubt != 0 && h.latest != nil && h.latest.ID >= p.doubt {
 		p.doubt = 0
