@@ -5,8 +5,8 @@ SHELL := /bin/bash
 
 TOOL := go tool -modfile=tools/go.mod
 LINT := go tool -modfile=tools/golangci/go.mod golangci-lint
-# The long legs of the tests, which fetch hundreds of megabytes more. Only test-all runs them.
-LONG := github.com/tributary-lake/tributary/e2e/flink
+# The long legs of the tests, which fetch hundreds of megabytes more or make many millions of rows. Only test-all runs them.
+LONG := github.com/tributary-lake/tributary/e2e/flink github.com/tributary-lake/tributary/e2e/planning
 # The packages to test instead of all but the long legs. devstack, tools and the test-only modules have their own go.mod.
 PKGS ?=
 GOTEST := $(TOOL) gotestsum --format pkgname-and-test-fails -- -race -timeout 40m -p 2
@@ -33,8 +33,9 @@ test: ## all tests but the long legs, with -race against real servers, fetching 
 	$(MAKE) -C devstack test
 	cd examples/composecheck && GOWORK=off go test ./...
 
-test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more, minutes)
+test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more), plans of large sources, tables of 100,000 rows for every key
 	$(GOTEST) $(LONG)
+	$(GOTEST) ./source/mysql -run 'TestEveryKeyIsReadOnce/mariadb' -split-rows 100000
 
 race: test ## the same as test: -race is always on
 
