@@ -23,7 +23,7 @@ func TestLimitOverTwoWorkers(t *testing.T) {
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	database := m.NewDatabase(t)
 	const limit, rows, perSplit = 4000, 48_000, 1000
-	m.Exec(t, "CREATE TABLE "+database+".orders_1 (id INT PRIMARY KEY, pad VARCHAR(100))",
+	m.Exec(t, "USE "+database, "CREATE TABLE "+database+".orders_1 (id INT PRIMARY KEY, pad VARCHAR(100))",
 		fmt.Sprintf("INSERT INTO %s.orders_1 SELECT seq, REPEAT('p', 100) FROM seq_1_to_%d", database, rows), "ANALYZE TABLE "+database+".orders_1")
 	warehouse, q := t.TempDir(), queue(t)
 	for range 2 {

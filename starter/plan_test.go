@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-lake/tributary/activities"
 	"github.com/tributary-lake/tributary/activities/dryrun"
+	"github.com/tributary-lake/tributary/activities/explanation"
 	"github.com/tributary-lake/tributary/source"
 )
 
@@ -42,8 +43,8 @@ func samplePlan() *activities.Explanation {
 	return &activities.Explanation{
 		Table: "orders", Target: "file:///lake ods.orders", Create: true, Consistency: "split", ShardCount: 50, Rows: 1234567, Bytes: 3 << 30,
 		Splits: 80, Units: 60, SplitRows: dryrun.SplitRows{Min: 10, Median: 25000, Max: 26000}, Buckets: "none (append table)",
-		Partition: []string{"day"}, Columns: []activities.ExplainedColumn{{Name: "id", Type: "BIGINT NOT NULL", Source: "bigint(20) not null"}},
-		Shards: []activities.ExplainedShard{
+		Partition: []string{"day"}, Columns: []explanation.Column{{Name: "id", Type: "BIGINT NOT NULL", Source: "bigint(20) not null"}},
+		Shards: []explanation.Shard{
 			{Shard: "a/shop/o_1", Rows: 1000000, Bytes: 1 << 20, Splits: 2, SplitRows: dryrun.SplitRows{Min: 1, Median: 5, Max: 9}, Key: "id"},
 			{Shard: "a/shop/o_2", Key: "whole shard"},
 		},

@@ -64,8 +64,8 @@ func layers() []layer {
 		},
 		{
 			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
-			packages: []string{"activities", "activities/fit", "activities/dryrun"},
-			within:   [][2]string{{"activities", "activities/fit"}, {"activities", "activities/dryrun"}},
+			packages: []string{"activities", "activities/fit", "activities/dryrun", "activities/explanation"},
+			within:   [][2]string{{"activities", "activities/fit"}, {"activities", "activities/dryrun"}, {"activities", "activities/explanation"}, {"activities/explanation", "activities/dryrun"}},
 		},
 		{
 			name: "4", why: "workflows are deterministic: they know activities' names and structs, never the reverse",
