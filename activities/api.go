@@ -63,8 +63,9 @@ type PreparedTable struct {
 // TableRun names one table's part of a run and where its ledger lies. Every activity of SyncTable takes it.
 type TableRun struct {
 	ledger.Key
-	// Staging is the URI of the staging root.
+	// Staging is the URI of the staging root; Store tells how it is reached: see Job.
 	Staging string `json:"staging"`
+	Store   string `json:"store,omitempty"`
 }
 
 // ExplainInput asks for the plan of one table without anything being written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/ledger/twophase"
 )
@@ -162,11 +163,7 @@ func (r *run) remove(ctx context.Context, keep map[string]bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var failed error
-	for _, p := range paths {
-		failed = errors.Join(failed, r.session.Warehouse.Delete(ctx, p))
-	}
-	return len(paths), failed
+	return len(paths), fileio.DeleteAll(ctx, r.session.Warehouse, 1, paths)
 }
 
 // ofAttempt tells whether a file is of one of the attempts with these prefixes.

@@ -17,8 +17,8 @@ import (
 type Env interface {
 	// Job checks a job file in JSON. Errors wrap ErrConfig and list every problem.
 	Job(ctx context.Context, job json.RawMessage) (*Job, error)
-	// Staging opens a staging root.
-	Staging(ctx context.Context, uri string) (fileio.Store, error)
+	// Staging opens a staging root, reached as Job.Store says.
+	Staging(ctx context.Context, uri, store string) (fileio.Store, error)
 	// Open opens the source and the target of one table of a job.
 	Open(ctx context.Context, job json.RawMessage, table string) (*Session, error)
 }
@@ -27,7 +27,9 @@ type Env interface {
 type Job struct {
 	Name string
 	// Staging is the URI of the staging root.
-	Staging  string
+	Staging string
+	// Store tells how the staging root is reached where its URI does not, secrets as references. Only Env knows its form.
+	Store    string
 	Settings Settings
 	Tables   []TableSpec
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-lake/tributary/source"
 )
 
-// Explainer computes plans for people. It writes nothing.
+// Explainer computes plans for people. It writes nothing but what a store is tried out with, which is gone afterwards.
 type Explainer struct {
 	Env Env
 }

@@ -118,7 +118,7 @@ func (r *run) sorted(ctx context.Context, claims []*ledger.Claim, do func(where 
 // Merge merges the rows of some buckets, or of a range of a bucket's keys, into data files, keeps their commit messages and
 // claims the merge. One that is claimed already gives its winner at once.
 func (m *Merger) Merge(ctx context.Context, in MergeInput) (*Written, error) {
-	staging, err := m.Env.Staging(ctx, in.Staging)
+	staging, err := m.Env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return nil, err
 	}

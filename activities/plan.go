@@ -60,7 +60,7 @@ type draft struct {
 // Plan settles older runs of the table, then fixes what this run is going to do. A run that has a plan keeps it.
 func (p *Planner) Plan(ctx context.Context, in PlanInput) (*Planned, error) {
 	defer beat(ctx)()
-	staging, err := p.Env.Staging(ctx, in.Staging)
+	staging, err := p.Env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,9 @@ func cannot(act string, target catalog.Identifier, err error) error {
 
 // prepareDraft reads the source and the target and writes nothing.
 func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
+	if err := exclusive(ctx, s.Warehouse); err != nil {
+		return nil, err
+	}
 	d := &draft{path: s.Catalog.Path(s.Spec.Target)}
 	var err error
 	if d.tables, err = s.Source.Discover(ctx); err != nil {

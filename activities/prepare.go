@@ -27,14 +27,17 @@ func (p *Preparer) Prepare(ctx context.Context, in PrepareInput) (*Prepared, err
 	if err != nil {
 		return nil, err
 	}
-	store, err := p.Env.Staging(ctx, job.Staging)
+	store, err := p.Env.Staging(ctx, job.Staging, job.Store)
 	if err != nil {
+		return nil, err
+	}
+	if err := exclusive(ctx, store); err != nil {
 		return nil, err
 	}
 	out := &Prepared{Job: job.Name, Settings: job.Settings}
 	for _, t := range job.Tables {
 		out.Tables = append(out.Tables, PreparedTable{
-			TableRun:   TableRun{Key: ledger.Key{Job: job.Name, Run: in.Run, Table: t.Name}, Staging: job.Staging},
+			TableRun:   TableRun{Key: ledger.Key{Job: job.Name, Run: in.Run, Table: t.Name}, Staging: job.Staging, Store: job.Store},
 			Target:     t.Warehouse + " " + t.Target.String(),
 			WorkflowID: WorkflowID(t.Warehouse, t.Target),
 		})
@@ -81,6 +84,16 @@ func leaveOutGone(ctx context.Context, store fileio.Store, job *Job, p *Prepared
 		}
 	}
 	return nil
+}
+
+// exclusive refuses a store on which two could win what only one may: a claim, a decision, a snapshot.
+func exclusive(ctx context.Context, store fileio.Store) error {
+	err := fileio.ProveExclusive(ctx, store)
+	if errors.Is(err, fileio.ErrNotExclusive) {
+		return fmt.Errorf("%w: %w: a table there would need a catalog lock, which is not available yet: use a store that keeps If-None-Match",
+			ErrPlanRefused, err)
+	}
+	return err
 }
 
 func cannotStage(job *Job, err error) error {

@@ -33,7 +33,7 @@ type run struct {
 
 // openRun opens a run by the job that it keeps. Whoever does so closes its session.
 func openRun(ctx context.Context, env Env, in TableRun) (*run, error) {
-	staging, err := env.Staging(ctx, in.Staging)
+	staging, err := env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ const graceful = time.Hour
 // their retention. It works in the session of the run that is to be planned, which has the same target: the plans of
 // the older ones say all that is needed, so a job that changed since or cannot be opened any more stands in nobody's way.
 func (s *Settler) settle(ctx context.Context, in TableRun, session *Session) error {
-	staging, err := s.Env.Staging(ctx, in.Staging)
+	staging, err := s.Env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return err
 	}

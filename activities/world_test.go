@@ -111,7 +111,9 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 
 func target(name string) catalog.Identifier { return catalog.Identifier{Database: "ods", Table: name} }
 
-func (p *process) Staging(context.Context, string) (fileio.Store, error) { return p.staging, nil }
+func (p *process) Staging(context.Context, string, string) (fileio.Store, error) {
+	return p.staging, nil
+}
 
 func (p *process) Open(ctx context.Context, data json.RawMessage, table string) (*activities.Session, error) {
 	job, err := p.Job(ctx, data)

@@ -30,7 +30,7 @@ type Writer struct {
 // Write reads one unit, writes its rows as data files, keeps their commit messages and claims the unit. A unit that is
 // claimed already gives its winner at once.
 func (w *Writer) Write(ctx context.Context, in WriteInput) (*Written, error) {
-	staging, err := w.Env.Staging(ctx, in.Staging)
+	staging, err := w.Env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return nil, err
 	}

@@ -221,6 +221,8 @@ func (b *binder) bindString(v reflect.Value, n *document.Node, at document.Place
 	case isEnum && n.Kind == document.Null && slices.Contains(enum.allowed(), "null"):
 		// A bare null is YAML's null; here it is a policy's name.
 		text = "null"
+	case isEnum && n.Kind == document.Bool && slices.Contains(enum.allowed(), n.Text):
+		// So are true and false.
 	case n.Kind != document.String && n.Kind != document.Untyped:
 		b.wrongKind(n, at, "text")
 		return

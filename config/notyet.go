@@ -25,10 +25,10 @@ func onlyDefault() availability {
 	return availability{"", func(value, fallback string) bool { return value == fallback }}
 }
 
-// onlyLocal makes addresses on the local file system available.
-func onlyLocal() availability {
-	return availability{"file:///path or an absolute path", func(value, _ string) bool {
-		return value == "" || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file:")
+// localOrS3 makes addresses on the local file system and in S3 available.
+func localOrS3() availability {
+	return availability{"s3://bucket/path, file:///path or an absolute path", func(value, _ string) bool {
+		return value == "" || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file:") || strings.HasPrefix(value, "s3:")
 	}}
 }
 
@@ -55,8 +55,8 @@ func notYetRules() map[string]availability {
 		"tables[].cdc.consistent_cut": onlyDefault(),
 		"tables[].target.bucket":      fixedBuckets(),
 		"target.type":                 only("paimon"),
-		"target.warehouse":            onlyLocal(),
-		"target.staging":              onlyLocal(),
+		"target.warehouse":            localOrS3(),
+		"target.staging":              localOrS3(),
 		"target.catalog.type":         only("filesystem"),
 		"target.other_writers":        only("false"),
 		"run.consistency":             only("split"),

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"reflect"
@@ -62,12 +63,12 @@ func notYetOtherCases() map[string]fault {
 		"target.type": {from: "  warehouse: file:///lake", to: "  type: starrocks", want: []string{
 			"job.yaml:13:9: target.type: starrocks is not available yet; available: paimon",
 		}},
-		"target.warehouse": {from: "file:///lake", to: "s3://lake/x", want: []string{
-			"job.yaml:13:14: target.warehouse: s3://lake/x is not available yet; available: file:///path or an absolute path",
+		"target.warehouse": {from: "file:///lake", to: "hdfs://lake/x", want: []string{
+			"job.yaml:13:14: target.warehouse: hdfs://lake/x is not available yet; available: s3://bucket/path, file:///path or an absolute path",
 		}},
 		"target.staging": {from: "warehouse: file:///lake", to: "warehouse: hdfs://h/l\n  staging: hdfs://h/s", want: []string{
-			"job.yaml:13:14: target.warehouse: hdfs://h/l is not available yet; available: file:///path or an absolute path",
-			"job.yaml:14:12: target.staging: hdfs://h/s is not available yet; available: file:///path or an absolute path",
+			"job.yaml:13:14: target.warehouse: hdfs://h/l is not available yet; available: s3://bucket/path, file:///path or an absolute path",
+			"job.yaml:14:12: target.staging: hdfs://h/s is not available yet; available: s3://bucket/path, file:///path or an absolute path",
 		}},
 		"target.catalog.type": target("catalog: {type: hive, uri: thrift://h:9083}",
 			"job.yaml:13:19: target.catalog.type: hive is not available yet; available: filesystem"),
@@ -132,6 +133,13 @@ func TestBind_EveryKey(t *testing.T) {
 	require.Equal(t, CDC{Interval: time.Second, Rows: 100, Bytes: 1 << 20, SchemaChange: Stop, ConsistentCut: true}, table.CDC)
 	require.Equal(t, []Column{{Name: "a", As: "b", Type: "BIGINT"}}, table.Columns)
 	require.Equal(t, "s3://lake/staging", job.Target.StagingRoot())
+	s3 := job.Target.S3
+	require.Equal(t, "${env:AWS_ID} ${file:/run/secrets/aws} ${env:AWS_TOKEN}", fmt.Sprint(s3.AccessKeyID, s3.SecretAccessKey, s3.SessionToken))
+	s3.AccessKeyID, s3.SecretAccessKey, s3.SessionToken = Secret{}, Secret{}, Secret{}
+	require.Equal(t, S3{
+		Endpoint: "https://s3.example.com:9000", Region: "eu-central-1", PathStyle: PathStyleOff, Profile: "lake", SSE: SSEKMS,
+		KMSKeyID: "alias/lake", RequesterPays: true, Checksums: ChecksumsRequired, CA: "ca.pem",
+	}, s3)
 	require.Equal(t, Catalog{Type: HiveCatalog, URI: "thrift://hms:9083"}, job.Target.Catalog)
 
 	written, err := job.JSON()

@@ -185,10 +185,39 @@ func addressFaults() []fault {
 		{"warehouse that climbs", "file:///lake", "/lake/../etc", []string{
 			`job.yaml:13:14: target.warehouse: "/lake/../etc" holds ..; write the path itself`,
 		}, false},
-		{"staging elsewhere", "  warehouse:", "  staging: s3://bucket/x\n  warehouse:", []string{
-			`job.yaml:13:12: target.staging: s3://bucket/x is not available yet; available: file:///path or an absolute path`,
-			`job.yaml:13:12: target.staging: is not on the storage of the warehouse; both need the same scheme and host or bucket`,
+		{"staging elsewhere", "  warehouse:", "  staging: hdfs://host/x\n  warehouse:", []string{
+			`job.yaml:13:12: target.staging: hdfs://host/x is not available yet; available: s3://bucket/path, file:///path or an absolute path`,
 		}, false},
+		{"endpoint without scheme", "  warehouse:", "  s3: {endpoint: \"127.0.0.1:9000\"}\n  warehouse:", []string{
+			`job.yaml:13:18: target.s3.endpoint: "127.0.0.1:9000" is not an endpoint; such as https://s3.example.com or http://127.0.0.1:9000`,
+		}, true},
+		{"endpoint with a key", "  warehouse:", "  s3: {endpoint: \"http://id:key@127.0.0.1:9000\"}\n  warehouse:", []string{
+			`job.yaml:13:18: target.s3.endpoint: the address holds a user or key; write access_key_id and secret_access_key`,
+		}, false},
+		{"endpoint with a path", "  warehouse:", "  s3: {endpoint: \"http://127.0.0.1:9000/lake\"}\n  warehouse:", []string{
+			`job.yaml:13:18: target.s3.endpoint: an endpoint has no path; such as https://s3.example.com or http://127.0.0.1:9000`,
+		}, false},
+		{"access key itself", "  warehouse:", "  s3: {access_key_id: AKIAIOSFODNN7EXAMPLE, secret_access_key: \"${env:S}\"}\n  warehouse:", []string{
+			`job.yaml:13:23: target.s3.access_key_id: a secret cannot stand here itself; write a reference, ${env:NAME} or ${file:/path}, and put the secret there`,
+		}, true},
+		{"key without secret", "  warehouse:", "  s3: {access_key_id: \"${env:A}\"}\n  warehouse:", []string{
+			`job.yaml:13:23: target.s3.access_key_id: a key needs its secret; add secret_access_key`,
+		}, false},
+		{"secret without key", "  warehouse:", "  s3: {secret_access_key: \"${env:A}\"}\n  warehouse:", []string{
+			`job.yaml:13:27: target.s3.secret_access_key: a secret needs its key's id; add access_key_id`,
+		}, false},
+		{"token without keys", "  warehouse:", "  s3: {session_token: \"${env:A}\"}\n  warehouse:", []string{
+			`job.yaml:13:23: target.s3.session_token: a token belongs to keys; add access_key_id and secret_access_key`,
+		}, false},
+		{"profile and keys", "  warehouse:", "  s3: {profile: p, access_key_id: \"${env:A}\", secret_access_key: \"${env:B}\"}\n  warehouse:", []string{
+			`job.yaml:13:17: target.s3.profile: there are keys already; keep the keys or the profile`,
+		}, false},
+		{"KMS key without KMS", "  warehouse:", "  s3: {sse: sse-s3, kms_key_id: k}\n  warehouse:", []string{
+			`job.yaml:13:33: target.s3.kms_key_id: sse is sse-s3; set sse: sse-kms, or remove the key`,
+		}, false},
+		{"path style", "  warehouse:", "  s3: {path_style: yes}\n  warehouse:", []string{
+			`job.yaml:13:20: target.s3.path_style: "yes" is not one of auto, true, false`,
+		}, true},
 		{"address of a filesystem catalog", "  warehouse:", "  catalog: {uri: thrift://h:1}\n  warehouse:", []string{
 			`job.yaml:13:18: target.catalog.uri: a filesystem catalog has no address; remove uri, or use type hive`,
 		}, false},

@@ -87,6 +87,9 @@ func ruleList() map[string]rule {
 			pattern: `^(/|(file|s3|hdfs)://)`, message: "is not a place for a warehouse",
 			hint: "write file:///path, s3://bucket/path, hdfs://host/path or an absolute path", more: checkStore,
 		},
+		"endpoint": {
+			pattern: `^https?://`, message: "is not an endpoint", hint: endpointHint, more: checkEndpoint,
+		},
 		"thrift": {pattern: `^thrift://[^/\s]+$`, message: "is not a metastore's address", hint: "such as thrift://host:9083"},
 	}
 }
@@ -141,6 +144,22 @@ func checkStore(text string) (message, hint string) {
 		return fmt.Sprintf("%q has no host or bucket", text), ""
 	}
 	return checkDots(parsed.Path)
+}
+
+const endpointHint = "such as https://s3.example.com or http://127.0.0.1:9000"
+
+// checkEndpoint checks the address of a service. As with stores, nothing is quoted that may hold a key.
+func checkEndpoint(text string) (message, hint string) {
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil || parsed.Host == "":
+		return "is not an endpoint", endpointHint
+	case parsed.User != nil:
+		return "the address holds a user or key", "write access_key_id and secret_access_key"
+	case parsed.RawQuery != "" || parsed.Fragment != "" || strings.Trim(parsed.Path, "/") != "":
+		return "an endpoint has no path", endpointHint
+	}
+	return "", ""
 }
 
 // checkDots refuses paths that climb: what is written, listed and deleted must lie where it seems to.

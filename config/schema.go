@@ -118,8 +118,11 @@ func enumSchema(t reflect.Type, value enumerated) schemaObject {
 		} else {
 			allowed = append(allowed, json.Number(text))
 		}
-		if text == "null" {
+		switch text {
+		case "null":
 			allowed = append(allowed, nil)
+		case "true", "false":
+			allowed = append(allowed, text == "true")
 		}
 	}
 	return schemaObject{"enum": allowed}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -159,22 +158,11 @@ func (b *binder) checkTarget(target Target) {
 			b.fault("target.warehouse", "is missing", "a Paimon target needs a warehouse, such as file:///var/lib/tributary/lake")
 		}
 	}
-	if target.Warehouse != "" && target.Staging != "" && storeOf(target.Warehouse) != storeOf(target.Staging) {
-		b.fault("target.staging", "is not on the storage of the warehouse", "both need the same scheme and host or bucket")
-	}
+	b.checkS3(target.S3)
 	switch {
 	case target.Catalog.Type == HiveCatalog && target.Catalog.URI == "" && b.at["target.catalog.uri"] == nil:
 		b.fault("target.catalog.uri", "is missing", "a hive catalog needs its metastore, thrift://host:9083")
 	case target.Catalog.Type == FilesystemCatalog && target.Catalog.URI != "":
 		b.fault("target.catalog.uri", "a filesystem catalog has no address", "remove uri, or use type hive")
 	}
-}
-
-// storeOf is the scheme and host of an address that passed its rule.
-func storeOf(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Scheme == "" {
-		return "file://"
-	}
-	return parsed.Scheme + "://" + parsed.Host
 }

@@ -266,24 +266,24 @@ func (l *Ledger) Claimed(ctx context.Context) (map[int]bool, error) {
 // Remove deletes the whole ledger. The caller has made sure that nothing in it is needed. The plan goes first and the
 // decisions last: a stalled attempt must at no moment find a plan that it may still write for.
 func (l *Ledger) Remove(ctx context.Context) error {
-	var paths []string
+	var stages [3][]string
 	err := l.store.List(ctx, l.root, func(i fileio.Info) error {
-		paths = append(paths, i.Path)
+		stage := l.removal(i.Path)
+		stages[stage] = append(stages[stage], i.Path)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("list %s: %w", l.URI(), err)
 	}
-	slices.SortStableFunc(paths, func(a, b string) int { return l.removal(a) - l.removal(b) })
-	for _, p := range paths {
-		if err := l.store.Delete(ctx, p); err != nil {
-			return fmt.Errorf("remove %s: %w", l.store.URI(p), err)
+	for _, paths := range stages {
+		if err := fileio.DeleteAll(ctx, l.store, 1, paths); err != nil {
+			return fmt.Errorf("remove %s: %w", l.URI(), err)
 		}
 	}
 	return nil
 }
 
-// removal is the place of a file in the order of Remove.
+// removal is the stage of Remove in which a file goes.
 func (l *Ledger) removal(p string) int {
 	switch name := strings.TrimPrefix(p, l.root+"/"); {
 	case name == planFile:

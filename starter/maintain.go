@@ -258,7 +258,7 @@ Without --yes they are only shown. It is safe beside runs, and after it was cut 
 				return err
 			}
 			for _, uri := range flags.staging {
-				if err := app.CheckStaging(cmd.Context(), uri); err != nil {
+				if err := lake.CheckStaging(cmd.Context(), uri); err != nil {
 					return usage(err)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/tributary-lake/tributary/activities"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/testenv"
-	"github.com/tributary-lake/tributary/ledger"
 )
 
 // driftJob is a job for the shards d_* of a database; table are more keys of the logical table.
@@ -35,7 +34,7 @@ func runJob(t *testing.T, job json.RawMessage, run string) (*activities.TableRes
 	env := NewEnv(&config.Masker{})
 	prepared, err := (&activities.Preparer{Env: env}).Prepare(t.Context(), activities.PrepareInput{Job: job, Run: run})
 	require.NoError(t, err)
-	part := activities.TableRun{Key: ledger.Key{Job: "drift", Run: run, Table: "d"}, Staging: prepared.Tables[0].Staging}
+	part := prepared.Tables[0].TableRun
 	planned, err := (&activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}).Plan(t.Context(), activities.PlanInput{TableRun: part})
 	if err != nil {
 		return nil, err

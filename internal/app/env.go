@@ -24,13 +24,15 @@ type Env struct {
 	// Log is told when reading pauses and goes on; nil tells nobody. It is set before the first use.
 	Log *slog.Logger
 
+	stores *stores
+
 	mu      sync.Mutex
 	sources map[[sha256.Size]byte]*sharedSource
 }
 
 // NewEnv returns an environment that has opened nothing.
 func NewEnv(masker *config.Masker) *Env {
-	return &Env{Masker: masker, sources: map[[sha256.Size]byte]*sharedSource{}}
+	return &Env{Masker: masker, stores: newStores(masker), sources: map[[sha256.Size]byte]*sharedSource{}}
 }
 
 // Job parses and checks a job.
@@ -39,9 +41,14 @@ func (e *Env) Job(_ context.Context, data json.RawMessage) (*activities.Job, err
 	if err != nil {
 		return nil, err
 	}
-	out := &activities.Job{
-		Name: job.Name, Staging: root(job.Target.StagingRoot()),
-		Settings: activities.Settings{Parallelism: job.Run.Parallelism},
+	staging := root(job.Target.StagingRoot())
+	out := &activities.Job{Name: job.Name, Staging: staging, Settings: activities.Settings{Parallelism: job.Run.Parallelism}}
+	if inS3(staging) {
+		settings, err := json.Marshal(job.Target.S3)
+		if err != nil {
+			return nil, fmt.Errorf("settings of S3: %w", err)
+		}
+		out.Store = string(settings)
 	}
 	for i := range job.Tables {
 		out.Tables = append(out.Tables, spec(job, &job.Tables[i]))
@@ -57,13 +64,20 @@ func parse(data json.RawMessage) (*config.Job, error) {
 	return job, nil
 }
 
-// Staging opens a staging root.
-func (e *Env) Staging(_ context.Context, uri string) (fileio.Store, error) {
-	return openStore("staging", uri)
+// Staging opens a staging root. The settings are those that Job gave with it.
+func (e *Env) Staging(ctx context.Context, uri, settings string) (fileio.Store, error) {
+	var s config.S3
+	if settings != "" {
+		var err error
+		if s, err = config.ParseS3([]byte(settings)); err != nil {
+			return nil, fmt.Errorf("%w: staging root %s: %w", activities.ErrConfig, uri, err)
+		}
+	}
+	return e.openStore(ctx, "staging", uri, s)
 }
 
-func openStore(what, uri string) (fileio.Store, error) {
-	s, err := fileio.OpenLocal(uri)
+func (e *Env) openStore(ctx context.Context, what, uri string, settings config.S3) (fileio.Store, error) {
+	s, err := e.stores.open(ctx, uri, settings)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s root %s: %w", activities.ErrPlanRefused, what, uri, err)
 	}
@@ -71,7 +85,7 @@ func openStore(what, uri string) (fileio.Store, error) {
 }
 
 // Open opens one table of a job. Nothing is connected to before it is used.
-func (e *Env) Open(_ context.Context, data json.RawMessage, table string) (*activities.Session, error) {
+func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*activities.Session, error) {
 	job, err := parse(data)
 	if err != nil {
 		return nil, err
@@ -85,7 +99,7 @@ func (e *Env) Open(_ context.Context, data json.RawMessage, table string) (*acti
 	if t == nil {
 		return nil, fmt.Errorf("%w: job %s has no table %s", activities.ErrConfig, job.Name, table)
 	}
-	warehouse, err := openStore("warehouse", root(job.Target.Warehouse))
+	warehouse, err := e.openStore(ctx, "warehouse", root(job.Target.Warehouse), job.Target.S3)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -20,6 +21,8 @@ import (
 type Lake struct {
 	store   fileio.Store
 	catalog *catalog.Filesystem
+	stores  *stores
+	s3      config.S3
 }
 
 // TableInfo is a table as one snapshot shows it.
@@ -96,13 +99,15 @@ type FileInfo struct {
 	MaxSequence int64              `json:"max_sequence"`
 }
 
-// OpenLake opens a warehouse.
-func OpenLake(_ context.Context, warehouse string) (*Lake, error) {
-	store, err := fileio.OpenLocal(warehouse)
-	if err != nil {
+// OpenLake opens a warehouse. The settings matter to one in S3 alone; those that are zero are what the environment says.
+func OpenLake(ctx context.Context, warehouse string, settings config.S3) (*Lake, error) {
+	l := &Lake{stores: newStores(new(config.Masker)), s3: settings}
+	var err error
+	if l.store, err = l.stores.open(ctx, warehouse, settings); err != nil {
 		return nil, fmt.Errorf("warehouse %s: %w", warehouse, err)
 	}
-	return &Lake{store: store, catalog: catalog.NewFilesystem(store)}, nil
+	l.catalog = catalog.NewFilesystem(l.store)
+	return l, nil
 }
 
 // ParseTable reads DATABASE.TABLE.

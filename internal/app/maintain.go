@@ -209,7 +209,7 @@ func (l *Lake) Orphans(ctx context.Context, name string, o OrphanOptions) (*Orph
 	}
 	k := &keeper{ctx: ctx}
 	for _, uri := range o.Staging {
-		store, err := openStaging(uri)
+		store, err := l.openStaging(ctx, uri)
 		if err != nil {
 			return nil, err
 		}
@@ -240,8 +240,8 @@ func (l *Lake) Orphans(ctx context.Context, name string, o OrphanOptions) (*Orph
 }
 
 // CheckStaging refuses a staging root below which there is nothing: most likely its name is wrong.
-func CheckStaging(ctx context.Context, uri string) error {
-	store, err := openStaging(uri)
+func (l *Lake) CheckStaging(ctx context.Context, uri string) error {
+	store, err := l.openStaging(ctx, uri)
 	if err != nil {
 		return err
 	}
@@ -256,8 +256,8 @@ func CheckStaging(ctx context.Context, uri string) error {
 	return fmt.Errorf("below the staging root %s there is nothing: correct its name, or leave it out", uri)
 }
 
-func openStaging(uri string) (fileio.Store, error) {
-	store, err := fileio.OpenLocal(uri)
+func (l *Lake) openStaging(ctx context.Context, uri string) (fileio.Store, error) {
+	store, err := l.stores.open(ctx, uri, l.s3)
 	if err != nil {
 		return nil, fmt.Errorf("staging root %s: %w", uri, err)
 	}

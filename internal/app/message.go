@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/message"
 )
@@ -63,14 +64,14 @@ func Message(ctx context.Context, file string) (*MessageInfo, error) {
 
 func readMessageFile(ctx context.Context, file string) ([]byte, error) {
 	folder, name := path.Split(file)
-	if !strings.HasPrefix(file, "file:") {
+	if !strings.HasPrefix(file, "file:") && !inS3(file) {
 		absolute, err := filepath.Abs(file)
 		if err != nil {
 			return nil, fmt.Errorf("find %s: %w", file, err)
 		}
 		folder, name = filepath.Dir(absolute), filepath.Base(absolute)
 	}
-	store, err := fileio.OpenLocal(folder)
+	store, err := newStores(new(config.Masker)).open(ctx, folder, config.S3{})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,7 @@ func rim() map[string][]string {
 		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
 		"source/mysql/key":        {"source", "source/mysql/definition"},
 		"source/mysql/definition": {},
+		"lake/fileio/s3":          {"lake/fileio"},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 )
 
 // Installable lists the names that [Install] knows.
@@ -12,16 +13,18 @@ func Installable() []string {
 	for _, f := range Flavors() {
 		names = append(names, string(f))
 	}
-	return append(names, Judges()...)
+	names = append(names, Judges()...)
+	return append(names, s3Name, minioName)
 }
 
 // Judges lists the names that [JudgeCommand] knows: the referee, those of other releases of Paimon, and the reader.
 func Judges() []string { return append(refereeNames(), readerName) }
 
-// Install puts servers and judges in place ahead of the tests that need them. Without names it installs everything.
+// Install puts servers and judges in place ahead of the tests that need them. Without names it installs everything but what
+// only the long legs need.
 func Install(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
-		names = Installable()
+		names = slices.DeleteFunc(Installable(), func(name string) bool { return name == minioName })
 	}
 	for _, name := range names {
 		if err := installNamed(ctx, name); err != nil {
@@ -38,6 +41,10 @@ func installNamed(ctx context.Context, name string) error {
 	}
 	if name == readerName {
 		_, err := installReader(ctx)
+		return err
+	}
+	if name == s3Name || name == minioName {
+		_, err := installS3(ctx, name)
 		return err
 	}
 	f, err := ParseFlavor(name)

@@ -27,12 +27,7 @@ type waste struct {
 // sweep removes the files of a stage before those of the next, so that the way to what is left stays.
 func (t *table) sweep(ctx context.Context, w *waste) error {
 	for _, stage := range [][]string{w.data, w.named, w.naming} {
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(atOnce)
-		for _, p := range stage {
-			group.Go(func() error { return t.store.Delete(ctx, p) })
-		}
-		if err := group.Wait(); err != nil {
+		if err := fileio.DeleteAll(ctx, t.store, atOnce, stage); err != nil {
 			return fmt.Errorf("remove a file, call again to finish: %w", err)
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/snapshot"
 )
@@ -70,12 +68,11 @@ func Remove(ctx context.Context, store fileio.Store, path string, o Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for _, i := range list {
-		group.Go(func() error { return store.Delete(ctx, i.Path) })
+	paths := make([]string, len(list))
+	for i := range list {
+		paths[i] = list[i].Path
 	}
-	if err := group.Wait(); err != nil {
+	if err := fileio.DeleteAll(ctx, store, atOnce, paths); err != nil {
 		return nil, fmt.Errorf("remove orphan files of %s: %w", store.URI(path), err)
 	}
 	return list, nil
