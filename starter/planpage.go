@@ -42,6 +42,7 @@ func (p *planPage) print() {
 	if len(x.Refused) > 0 {
 		p.section("A RUN WOULD BE REFUSED, OR FAIL")
 		p.lines(x.Refused)
+		fmt.Fprintln(p.out)
 	}
 	p.summary()
 	p.columns()
@@ -87,16 +88,16 @@ func (p *planPage) summary() {
 
 func (p *planPage) memory() string {
 	m := p.plan.Memory
-	enough := "run.memory"
+	enough := "needs %s of run.memory, which is %s (%s)"
 	if m.Need > m.Has {
-		enough = "MORE THAN run.memory"
+		enough = "needs %s, MORE THAN run.memory, which is %s (%s)"
 	}
-	return fmt.Sprintf("%s, of %s %s (%s)", bytesText(m.Need), enough, bytesText(m.Has), m.How)
+	return fmt.Sprintf(enough, bytesText(m.Need), bytesText(m.Has), m.How)
 }
 
 func (p *planPage) found() string {
 	if n := len(p.plan.Sample.Findings); n > 0 {
-		return fmt.Sprintf("%d kinds of values that do not arrive as they are, below", n)
+		return fmt.Sprintf("not every value arrives as it is: see the %d lines below", n)
 	}
 	return "every value arrives as it is"
 }

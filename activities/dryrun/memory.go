@@ -19,6 +19,7 @@ func MemoryOf(ways, rowGroup, batches int, has int64, r *Result) Memory {
 	}
 	return Memory{
 		Has: has, Need: int64(ways) * (int64(rowGroup) + int64(batches)*batch),
-		How: fmt.Sprintf("%d units in flight, each with a row group of %d bytes and %d batches of %d%s", ways, rowGroup, batches, batch, why),
+		How: fmt.Sprintf("%d units in flight, each with a row group of %.1f MiB and %d batches of %.1f MiB%s",
+			ways, float64(rowGroup)/(1<<20), batches, float64(batch)/(1<<20), why),
 	}
 }
