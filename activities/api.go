@@ -47,7 +47,7 @@ type Prepared struct {
 
 // Settings of a run that decide how its workflows act.
 type Settings struct {
-	// Parallelism is how many units of one table are in flight at once.
+	// Parallelism is how many connections of one table read at once: so many units are in flight, or fewer that read with several.
 	Parallelism int `json:"parallelism"`
 }
 
@@ -98,6 +98,8 @@ type Planned struct {
 	Pending []Range `json:"pending"`
 	// Keyed tells that units leave sorted rows: then PlanMerges and Merge follow before anything can be committed.
 	Keyed bool `json:"keyed,omitempty"`
+	// Readers is by how many connections units are read, where it is more than one.
+	Readers map[int]int `json:"readers,omitempty"`
 	// Done tells that the run ended before: there is nothing left to write, verify or commit.
 	Done *ledger.Result `json:"done,omitempty"`
 }
@@ -166,6 +168,8 @@ type TableResult struct {
 	Seconds  float64           `json:"duration_seconds"`
 	// Consistency that the rows were read with.
 	Consistency string `json:"consistency,omitempty"`
+	// Cut is what the rows of each instance reflect, where Consistency is shard or instance.
+	Cut []source.Cut `json:"cut,omitempty"`
 	// Notes are what a person should know of the run, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 	// Error says what went wrong and what to do; ErrorType is its class (see Type… in errors.go).

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/tributary-lake/tributary/activities/notes"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/ledger/twophase"
@@ -43,7 +45,8 @@ func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, e
 	t := &TableResult{
 		Status: StateCommitted, Snapshot: result.Snapshot, Kind: result.Kind,
 		Read: result.Counts.RowsRead, Written: result.Counts.RowsWritten, Bytes: result.Counts.Bytes, Files: result.Counts.Files,
-		Collapsed: result.Counts.RowsCollapsed, Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency, Notes: r.plan.Notes,
+		Collapsed: result.Counts.RowsCollapsed, Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency,
+		Cut: result.Cut, Notes: slices.Concat(r.plan.Notes, notes.Locks(result.Cut)),
 	}
 	if result.Snapshot == 0 {
 		t.Status = StateUnchanged

@@ -248,6 +248,7 @@ func (e *ending) recordCommitted(ctx context.Context) error {
 			result.Counts = counts
 		}
 	}
+	result.Cut = e.cut // known since the claims were read
 	return e.record(ctx, result)
 }
 

@@ -69,7 +69,7 @@ type TableSpec struct {
 	// bytes of sorted rows one merge takes, so that a bucket with more is cut. 0 takes a default.
 	SortBytes  int
 	MergeBytes int64
-	// Parallelism is how many activities of the table are at work at once.
+	// Parallelism is how many activities of the table are at work at once, or connections that read where one has several.
 	Parallelism int
 	// SerializerVersion is the version of Paimon's serializer that message files are written in; 0 is the library's default.
 	SerializerVersion int
@@ -90,8 +90,10 @@ type Limits struct {
 
 // Session is an open source and target of one table.
 type Session struct {
-	Spec      TableSpec
-	Source    Source
+	Spec   TableSpec
+	Source Source
+	// Moments is nil when the source's consistency is split.
+	Moments   Moments
 	Warehouse fileio.Store
 	Catalog   catalog.Catalog
 	// Close gives the session back.
@@ -109,8 +111,29 @@ type Source interface {
 	// Read reads the rows of a split, provenance columns filled from the shard's name. It hands each full batch to emit, which gives an empty one of the same columns for
 	// it, and tells what it did.
 	Read(ctx context.Context, r source.Read, emit func(full *row.Batch) (empty *row.Batch, err error)) (source.ReadStats, error)
-	// Consistency states what a unit's rows reflect: split.
+	// Consistency states what is read at one moment: split, shard or instance.
 	Consistency() string
+}
+
+// Moments opens connections of the source that see one moment of an instance.
+type Moments interface {
+	// PlanMoments says, for each instance that the shards lie on, how so many connections would be opened. What the source
+	// does not allow is ErrPlanRefused.
+	PlanMoments(ctx context.Context, shards []source.Shard, readers map[string]int) ([]source.MomentPlan, error)
+	// OpenMoment opens up to so many connections, one at least. The caller closes the moment.
+	OpenMoment(ctx context.Context, instance string, shards []source.Shard, readers int) (Moment, error)
+}
+
+// Moment is a set of connections that see the same rows, whatever is written meanwhile. An error of one ends it.
+type Moment interface {
+	// Opened tells how it was opened, and the position that it has.
+	Opened() source.Moment
+	// Readers is how many connections there are.
+	Readers() int
+	// Read reads a split as [Source] does, with one of the readers, which nobody else uses meanwhile.
+	Read(ctx context.Context, reader int, r source.Read, emit func(full *row.Batch) (empty *row.Batch, err error)) (source.ReadStats, error)
+	// Close gives the connections back.
+	Close() error
 }
 
 // targetID names a target table in a workflow id and in the staging folder, whatever its length and characters.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/activities/explanation"
+	"github.com/tributary-lake/tributary/activities/pipe"
 	"github.com/tributary-lake/tributary/lake"
-	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/source"
 )
 
@@ -38,16 +38,16 @@ func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation,
 	})
 	x.Table, x.Target, x.Consistency = in.Table, s.Spec.Warehouse+" "+s.Spec.Target.String(), s.Source.Consistency()
 	x.Create, x.Replace, x.Base, x.Alter = d.existing == nil, s.Spec.Overwrite && d.base > 0, int64(d.base), d.alters
-	_, shapeOf := shapesOf(d.outputs)
-	x.Units = len(pack(d, shapeOf, s.Spec.PackRows))
+	u := d.units(s)
+	x.Units, x.Moments = len(u.Units), d.moments
 	sample, err := try(ctx, s, d, in.Sample)
 	if err != nil {
 		return nil, err
 	}
 	x.Tried(sample)
 	limits := s.Spec.Limits
-	ways := max(1, min(limits.Parallelism, x.Units))
-	x.Memory = dryrun.MemoryOf(ways, s.Spec.RowGroupBytes, inPipe, limits.Memory, sample)
+	ways := max(1, min(limits.Parallelism, u.Connections()))
+	x.Memory = dryrun.MemoryOf(ways, s.Spec.RowGroupBytes, pipe.Batches, limits.Memory, sample)
 	x.Estimate = sample.Estimate(dryrun.Limits{Ways: ways, RowsPerSecond: limits.RowsPerSecond, BytesPerSecond: limits.BytesPerSecond})
 	return x, nil
 }
@@ -59,18 +59,8 @@ func try(ctx context.Context, s *Session, d *draft, in dryrun.Input) (*dryrun.Re
 		p.Shards = append(p.Shards, dryrun.Shard{Table: t, Splits: d.splits[i], Outputs: d.outputs[i]})
 	}
 	return dryrun.Run(ctx, in, p, s.Source.Read, func(ctx context.Context, out *lake.Writer, read dryrun.Read, r source.Read) (source.ReadStats, error) {
-		p := pipe{out: out, rows: new(atomic.Int64), bytes: new(atomic.Int64)}
-		return p.copy(ctx, sampled{s.Source, read}, r)
+		p := pipe.Pipe{Out: out, Rows: new(atomic.Int64), Bytes: new(atomic.Int64)}
+		stats, _, err := p.Copy(ctx, pipe.Read(read), r)
+		return stats, err
 	})
-}
-
-// sampled is a source that reads in another way.
-type sampled struct {
-	Source
-	read dryrun.Read
-}
-
-// Read reads as read does.
-func (s sampled) Read(ctx context.Context, r source.Read, emit func(*row.Batch) (*row.Batch, error)) (source.ReadStats, error) {
-	return s.read(ctx, r, emit)
 }

@@ -7,13 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributary-lake/tributary/activities/notes"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/snapshot"
-	"github.com/tributary-lake/tributary/source"
 )
-
-// notedDrifts bounds the notes about drift in a plan and in a result; the explanation has more.
-const notedDrifts = 20
 
 // allNotes are the notes of plan and result.
 func (d *draft) allNotes() []string {
@@ -24,64 +21,15 @@ func (d *draft) allNotes() []string {
 	return append(notes, d.fitNotes...)
 }
 
-// driftNotes say which shards are left out of how many that were found, and what became of differences.
-func driftNotes(m *Merged, found int) []string {
-	var notes []string
-	if n := len(m.LeftOut); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d shards are LEFT OUT, none of their rows is read, because they cannot be merged with the others (drift: quarantine): %s",
-			n, found, someOf(m.LeftOut)))
-	}
-	groups := source.GroupDrifts(m.Drifts)
-	for _, g := range first(groups, notedDrifts) {
-		notes = append(notes, "drift: "+g.String())
-	}
-	if n := len(groups) - notedDrifts; n > 0 {
-		notes = append(notes, fmt.Sprintf("drift: … and %d more differences", n))
-	}
-	return notes
-}
-
-func someOf(left []source.LeftOut) string {
-	texts := make([]string, 0, notedDrifts)
-	for _, l := range first(left, notedDrifts) {
-		texts = append(texts, l.String())
-	}
-	if n := len(left) - notedDrifts; n > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(texts, " | ")
-}
-
-func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
-
 // leftOutProperty is the property of a snapshot that names the shards which its run left out, one a line, or is empty when
 // they are too many to name.
 const leftOutProperty = "tributary.left_out"
-
-// longestLeftOut bounds it, as all snapshots are read by all readers.
-const longestLeftOut = 8 << 10
-
-func leftOut(m *Merged) []string {
-	var names []string
-	for _, l := range m.LeftOut {
-		names = append(names, l.Shard.String())
-	}
-	return names
-}
-
-func leftOutText(names []string) string {
-	text := strings.Join(names, "\n")
-	if len(text) > longestLeftOut {
-		return ""
-	}
-	return text
-}
 
 // mayLeaveOut refuses a refresh that would drop the rows of the shards that are left out: it replaces all rows of the
 // target, and would not bring theirs back. It may pass if the target is empty, or if the rows were made by a run of the job
 // that had left out the same shards, so that none of their rows is there.
 func mayLeaveOut(ctx context.Context, s *Session, d *draft, latest *snapshot.Snapshot, found int) error {
-	left := leftOut(d.merged)
+	left := notes.Names(d.merged.LeftOut)
 	if len(left) == 0 || !s.Spec.Overwrite || latest.TotalRecordCount == 0 {
 		return nil
 	}
@@ -102,5 +50,5 @@ func mayLeaveOut(ctx context.Context, s *Session, d *draft, latest *snapshot.Sna
 		return nil
 	}
 	return fmt.Errorf("%w: %d of %d shards cannot be merged with the others and would be left out (drift: quarantine), but a full refresh replaces all rows of %s (snapshot %d has %d), also those that these shards may have there: %s. Alter them, give the column a type with columns: {name, type}, exclude them if their rows may go, or use mode: append",
-		ErrPlanRefused, len(left), found, s.Spec.Target, latest.ID, latest.TotalRecordCount, someOf(d.merged.LeftOut))
+		ErrPlanRefused, len(left), found, s.Spec.Target, latest.ID, latest.TotalRecordCount, notes.LeftOut(d.merged.LeftOut))
 }

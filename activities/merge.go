@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/message"
 	"github.com/tributary-lake/tributary/lake/schema"
@@ -220,8 +221,8 @@ func (m *merging) merge(ctx context.Context, out *lake.BucketMerger, content shu
 	if len(met.List) > 0 {
 		return nil, counts, m.collided(ctx, met)
 	}
-	data, err := m.messageFile(id, messages)
-	return data, counts.Add(countsOf(messages)), err
+	data, err := m.sinks().Messages.File(id, messages)
+	return data, counts.Add(sink.CountsOf(messages)), err
 }
 
 // ErrKeyCollision is returned when rows that are to be merged have one primary key, and the job does not say that the last
@@ -232,7 +233,7 @@ var ErrKeyCollision = errors.New("rows have the same primary key")
 func (m *merging) collided(ctx context.Context, met *shuffle.Collisions) error {
 	shards, err := m.ledger.ShardsOf(ctx, m.plan, func(yield func(int) bool) {
 		for _, x := range met.List {
-			if !yield(int(x.Kept>>splitBits)) || !yield(int(x.Next>>splitBits)) {
+			if !yield(int(x.Kept>>sink.SplitBits)) || !yield(int(x.Next>>sink.SplitBits)) {
 				return
 			}
 		}
@@ -242,7 +243,7 @@ func (m *merging) collided(ctx context.Context, met *shuffle.Collisions) error {
 	}
 	var b strings.Builder
 	for _, x := range met.List {
-		kept, next := shards[int(x.Kept>>splitBits)], shards[int(x.Next>>splitBits)]
+		kept, next := shards[int(x.Kept>>sink.SplitBits)], shards[int(x.Next>>sink.SplitBits)]
 		if kept == next {
 			fmt.Fprintf(&b, "\n  %s: twice in %s", x.Key, kept)
 		} else {

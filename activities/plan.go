@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/tributary-lake/tributary/activities/fit"
+	"github.com/tributary-lake/tributary/activities/notes"
+	"github.com/tributary-lake/tributary/activities/sink"
+	"github.com/tributary-lake/tributary/activities/units"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
@@ -43,6 +46,8 @@ type draft struct {
 	// outputs tells for each table how it is read, in the order of the planned schema.
 	outputs [][]source.Output
 	splits  [][]source.Split
+	// moments tell how connections would be opened, where something is read at one moment.
+	moments []source.MomentPlan
 	// existing is the target's schema, nil when it has to be created.
 	existing *schema.Table
 	// planned is the schema that the run writes with.
@@ -148,7 +153,7 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshots of target %s: %w", s.Spec.Target, err)
 	}
-	d.drift = driftNotes(d.merged, found)
+	d.drift = notes.Drift(d.merged.Drifts, d.merged.LeftOut, found)
 	for _, c := range d.changes {
 		d.alters = append(d.alters, c.String())
 	}
@@ -159,7 +164,18 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 			return nil, err
 		}
 	}
-	return d, splitAll(ctx, s, d)
+	if err := splitAll(ctx, s, d); err != nil {
+		return nil, err
+	}
+	if s.Moments == nil {
+		return d, nil
+	}
+	shards, readers := d.units(s).Moments()
+	if d.moments, err = s.Moments.PlanMoments(ctx, shards, readers); err != nil {
+		return nil, err
+	}
+	d.notes = append(d.notes, notes.Moments(s.Source.Consistency(), d.moments)...)
+	return d, nil
 }
 
 // wanted is what the job says of the target.
@@ -168,6 +184,12 @@ func (s TableSpec) wanted() fit.Wanted {
 		Target: s.Target.String(), PartitionKeys: s.PartitionKeys, PrimaryKey: s.PrimaryKey, Options: s.Options,
 		Overwrite: s.Overwrite, LastWins: s.LastWins, Drift: s.Drift,
 	}
+}
+
+// units are what the draft's splits and outputs are divided into.
+func (d *draft) units(s *Session) units.Plan {
+	return units.Of(units.Shards{Tables: d.tables, Splits: d.splits, Outputs: d.outputs},
+		units.Spec{Consistency: s.Source.Consistency(), PackRows: s.Spec.PackRows, Parallelism: s.Spec.Parallelism})
 }
 
 // shards are those that are read.
@@ -292,31 +314,30 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 		return nil, nil, err
 	}
 	spec := r.session.Spec
-	shapes, shapeOf := shapesOf(d.outputs)
-	units := pack(d, shapeOf, spec.PackRows)
+	u := d.units(r.session)
 	p := &ledger.Plan{
 		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
-		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: leftOut(d.merged),
+		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: notes.Names(d.merged.LeftOut),
 		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, LastWins: spec.LastWins,
-		Consistency: r.session.Source.Consistency(), Retention: spec.Retention,
-		Shapes: shapes, Shards: len(d.tables), Units: len(units),
+		Consistency: r.session.Source.Consistency(), Readers: u.Readers, Retention: spec.Retention,
+		Shapes: u.Shapes, Shards: len(d.tables), Units: len(u.Units),
 	}
 	for i, t := range d.tables {
 		p.Splits += len(d.splits[i])
 		p.Rows += t.Rows
 		p.Bytes += t.Bytes
 	}
-	if p.Keyed && p.Splits > maxSplits {
-		return nil, nil, fmt.Errorf("%w: %d splits are more than the %d that rows of a key table can be numbered by: raise split.rows", ErrPlanRefused, p.Splits, maxSplits)
+	if p.Keyed && p.Splits > sink.MaxSplits {
+		return nil, nil, fmt.Errorf("%w: %d splits are more than the %d that rows of a key table can be numbered by: raise split.rows", ErrPlanRefused, p.Splits, sink.MaxSplits)
 	}
-	return p, units, nil
+	return p, u.Units, nil
 }
 
 func planned(p *ledger.Plan, pending []Range) *Planned {
 	if p.Units == 0 {
 		pending = nil
 	}
-	return &Planned{Shards: p.Shards, Splits: p.Splits, Units: p.Units, Rows: p.Rows, Bytes: p.Bytes, Pending: pending, Keyed: p.Keyed}
+	return &Planned{Shards: p.Shards, Splits: p.Splits, Units: p.Units, Rows: p.Rows, Bytes: p.Bytes, Pending: pending, Keyed: p.Keyed, Readers: p.Readers}
 }
 
 // resume finds out what is left of the run's plan, and pins its snapshots for as long as it has not ended.

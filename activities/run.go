@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tributary-lake/tributary/activities/notes"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -13,6 +14,7 @@ import (
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
 	"github.com/tributary-lake/tributary/ledger"
+	"github.com/tributary-lake/tributary/source"
 )
 
 // run is one table's part of a run as those see it that begin or end it.
@@ -29,6 +31,8 @@ type run struct {
 	plan   *ledger.Plan
 	schema *schema.Table
 	table  *lake.Table
+	// cut is what the claims say of it, once messages has read them.
+	cut []source.Cut
 }
 
 // openRun opens a run by the job that it keeps. Whoever does so closes its session.
@@ -193,6 +197,7 @@ func (r *run) filed(ctx context.Context) ([]*ledger.Claim, ledger.Counts, error)
 	if err != nil {
 		return nil, total, err
 	}
+	r.cut = ledger.Cuts(claims)
 	for _, c := range claims {
 		total = total.Add(c.Counts)
 	}
@@ -271,13 +276,19 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 		shardsProperty: strconv.Itoa(r.plan.Shards),
 	}
 	if len(r.plan.LeftOut) > 0 {
-		properties[leftOutProperty] = leftOutText(r.plan.LeftOut)
+		properties[leftOutProperty] = notes.Text(r.plan.LeftOut)
+	}
+	for _, c := range r.cut {
+		properties[cutProperty+c.Instance] = c.Text()
 	}
 	return commit.Request{
 		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
 		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Properties: properties,
 	}
 }
+
+// cutProperty and the name of an instance are the property of a snapshot that has the instance's cut: its Text.
+const cutProperty = "tributary.cut."
 
 // jobProperty is the property of a snapshot that names the job it was made by.
 const jobProperty = "tributary.job"

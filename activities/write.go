@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/pipe"
+	"github.com/tributary-lake/tributary/activities/sink"
+	"github.com/tributary-lake/tributary/activities/units"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/schema"
@@ -79,6 +82,8 @@ type attempt struct {
 	record  ledger.Attempt
 	rows    atomic.Int64
 	written atomic.Int64
+	// moment is the one at which all is read, nil for none.
+	moment *source.Moment
 }
 
 func (a *attempt) progress() any {
@@ -91,8 +96,12 @@ var errLost = errors.New("another attempt has written the unit")
 // run writes the unit.
 func (a *attempt) run(ctx context.Context) (*Written, error) {
 	return a.claim(ctx, func(_ context.Context, table *lake.Table) (abortable, work, error) {
-		out, err := a.sink(table)
-		return out, func(ctx context.Context) ([]byte, ledger.Counts, error) { return a.write(ctx, out) }, err
+		if a.plan.Consistency == units.Shard || a.plan.Consistency == units.Instance {
+			c := &momentCopy{attempt: a, table: table, left: a.unit.Splits}
+			return c, c.write, nil
+		}
+		out, err := sink.New(table, a.sinks(), 0, 1)
+		return out, func(ctx context.Context) ([]byte, ledger.Counts, error) { return a.write(ctx, table, out) }, err
 	})
 }
 
@@ -151,7 +160,7 @@ func (a *attempt) keep(ctx context.Context, work work) (*ledger.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger.Claim{Unit: a.unit.ID, Attempt: a.record.ID, Message: ref, Counts: counts}, nil
+	return &ledger.Claim{Unit: a.unit.ID, Attempt: a.record.ID, Message: ref, Counts: counts, Moment: a.moment}, nil
 }
 
 // lost turns errLost into the winner, and passes other errors on.
@@ -164,20 +173,53 @@ func (a *attempt) lost(ctx context.Context, err error) (*Written, error) {
 }
 
 // write reads and writes all splits and closes the files.
-func (a *attempt) write(ctx context.Context, out sink) ([]byte, ledger.Counts, error) {
-	p := pipe{out: out, rows: &a.rows, bytes: &a.written}
+func (a *attempt) write(ctx context.Context, table *lake.Table, out sink.Sink) ([]byte, ledger.Counts, error) {
+	left := a.unit.Splits
+	next := func() (ledger.UnitSplit, bool) {
+		if len(left) == 0 {
+			return ledger.UnitSplit{}, false
+		}
+		s := left[0]
+		left = left[1:]
+		return s, true
+	}
+	l, err := a.copy(ctx, a.session.Source.Read, next, out)
+	if err != nil {
+		return nil, l.Counts, err
+	}
+	data, err := l.File(table, a.sinks())
+	return data, l.Counts, err
+}
+
+// sinks are how the attempt writes.
+func (a *attempt) sinks() sink.Options {
+	spec := a.session.Spec
+	return sink.Options{
+		Keyed: a.plan.Keyed, Prefix: a.record.Prefix, RunName: a.record.RunName, Store: a.ledger.Store(), RunsFolder: a.ledger.RunsFolder(),
+		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite,
+		Messages: sink.Messages{Producer: a.producer, Version: spec.SerializerVersion},
+	}
+}
+
+// copy reads and writes splits until there is no next one, and closes the files.
+func (a *attempt) copy(ctx context.Context, from pipe.Read, next func() (ledger.UnitSplit, bool), out sink.Sink) (sink.Leavings, error) {
+	p := pipe.Pipe{Out: out, Rows: &a.rows, Bytes: &a.written}
 	var counts ledger.Counts
-	for _, s := range a.unit.Splits {
-		out.begin(s)
-		stats, err := p.copy(ctx, a.session.Source, a.read(s))
+	for s, ok := next(); ok; s, ok = next() {
+		out.Begin(s)
+		stats, written, err := p.Copy(ctx, from, a.read(s))
+		if err == nil && stats.Rows != written {
+			err = fmt.Errorf("%w: %s: %d rows read and %d handed to the writer", ErrMismatch, s.Shard, stats.Rows, written)
+		}
 		if err != nil {
-			return nil, counts, err
+			return sink.Leavings{}, err
 		}
 		counts.RowsRead += stats.Rows
 		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
 	}
-	data, written, err := out.finish(ctx)
-	return data, counts.Add(written), err
+	l, err := out.Finish(ctx)
+	l.Counts = l.Counts.Add(counts)
+	return l, err
 }
 
 // read is the request for one split. The source fills the provenance columns from the shard's name.

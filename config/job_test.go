@@ -65,7 +65,7 @@ func TestParseJob_Defaults(t *testing.T) {
 	require.Equal(t, "file:///lake/_tributary", job.Target.StagingRoot())
 	require.Equal(t, FilesystemCatalog, job.Target.Catalog.Type)
 	require.Equal(t, SerializerVersion(11), job.Target.SerializerVersion)
-	require.Equal(t, Run{Parallelism: 4, Memory: 1 << 30, Consistency: SplitConsistency, Verify: VerifyCounts, Retention: 72 * time.Hour}, job.Run)
+	require.Equal(t, Run{Parallelism: 4, Memory: 1 << 30, Consistency: SplitConsistency, Verify: VerifyCounts, Moment: AutoMoment, Retention: 72 * time.Hour}, job.Run)
 }
 
 // testdata/contract.yaml is the job file as it was first published, with a watermark taken out, which mode

@@ -59,7 +59,7 @@ func notYetRules() map[string]availability {
 		"target.staging":              localOrS3(),
 		"target.catalog.type":         only("filesystem"),
 		"target.other_writers":        only("false"),
-		"run.consistency":             only("split"),
+		"run.consistency":             only("split", "shard", "instance"),
 		"run.verify":                  only("none", "counts"),
 	}
 }

@@ -52,7 +52,7 @@ func TestLoadJob_BadOverrides(t *testing.T) {
 		"TRIBUTARY_RUN_MEMORY":           {"1MiB", "run.memory: 1MiB is less than 64MiB"},
 		"TRIBUTARY_TARGET_WAREHOUSE":     {"here", `target.warehouse: "here" is not a place for a warehouse; write file:///path, s3://bucket/path, hdfs://host/path or an absolute path`},
 		"TRIBUTARY_TARGET_OTHER_WRITERS": {"maybe", `target.other_writers: "maybe" is neither true nor false`},
-		"TRIBUTARY_RUN_CONSISTENCY":      {"exact", "run.consistency: exact is not available yet; available: split"},
+		"TRIBUTARY_RUN_CONSISTENCY":      {"exact", "run.consistency: exact is not available yet; available: split, shard, instance"},
 		"TRIBUTARY_TARGET_CATALOG_TYPE":  {"hives", `target.catalog.type: "hives" is not one of filesystem, hive; did you mean "hive"?`},
 		"TRIBUTARY_RUN_PARALELISM":       {"3", "overrides no key; did you mean TRIBUTARY_RUN_PARALLELISM?"},
 		"TRIBUTARY_TABLES":               {"[]", ""},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/source"
 )
 
 // Verdict is what was decided for a table and identifier. It is written once and never changed.
@@ -68,10 +69,12 @@ const (
 type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Snapshot that holds the rows; 0 when nothing was committed.
-	Snapshot int64     `json:"snapshot"`
-	Kind     string    `json:"kind,omitempty"`
-	Counts   Counts    `json:"counts"`
-	At       time.Time `json:"at"`
+	Snapshot int64  `json:"snapshot"`
+	Kind     string `json:"kind,omitempty"`
+	Counts   Counts `json:"counts"`
+	// Cut is what the rows of each instance reflect, where that was a moment.
+	Cut []source.Cut `json:"cut,omitempty"`
+	At  time.Time    `json:"at"`
 }
 
 // Finish records the end and returns the record that stands: a second call with the same outcome keeps the first.

@@ -182,6 +182,19 @@ type Claim struct {
 	Attempt string    `json:"attempt"`
 	Message Reference `json:"message"`
 	Counts  Counts    `json:"counts"`
+	// Moment is the one at which all of the unit was read, nil when each split was read at its own.
+	Moment *source.Moment `json:"moment,omitempty"`
+}
+
+// Cuts sums up the moments at which units were read.
+func Cuts(claims []*Claim) []source.Cut {
+	var moments []source.Moment
+	for _, c := range claims {
+		if c.Moment != nil {
+			moments = append(moments, *c.Moment)
+		}
+	}
+	return source.Cuts(moments)
 }
 
 // WriteMessages keeps the commit messages of an attempt.

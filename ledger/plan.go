@@ -40,6 +40,8 @@ type Plan struct {
 	EmptyTarget    bool `json:"empty_target,omitempty"`
 	// Consistency that the rows are read with.
 	Consistency string `json:"consistency"`
+	// Readers is by how many connections a unit is read, where it is more than one.
+	Readers map[int]int `json:"readers,omitempty"`
 	// Retention is how long the ledger is kept after the end.
 	Retention time.Duration `json:"retention"`
 	// Shapes are the distinct column lists among the shards, outputs in the target's column order.

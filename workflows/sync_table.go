@@ -62,6 +62,8 @@ type table struct {
 	phase    string
 	inFlight int
 	started  int // units and merges, by this execution
+	// reading is the number of connections of the units in flight.
+	reading int
 }
 
 // SyncTable brings one logical table into the lake: plan, write in a window of activities, merge in another one where the
@@ -179,11 +181,15 @@ func (t *table) window(ctx workflow.Context, start func(ctx workflow.Context, un
 	sel := workflow.NewSelector(ctx)
 	var failed error
 	for {
-		for failed == nil && t.inFlight < window && len(t.state.Pending) > 0 && t.started < limit && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+		for failed == nil && t.fits(window) && t.started < limit && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			unit := t.next()
+			readers := t.readers(unit)
 			t.started++
 			t.inFlight++
-			sel.AddFuture(start(ctx, t.next()), func(f workflow.Future) {
+			t.reading += readers
+			sel.AddFuture(start(ctx, unit), func(f workflow.Future) {
 				t.inFlight--
+				t.reading -= readers
 				var w activities.Written
 				if err := f.Get(ctx, &w); err != nil {
 					if failed == nil {
@@ -201,6 +207,22 @@ func (t *table) window(ctx workflow.Context, start func(ctx workflow.Context, un
 		}
 		sel.Select(ctx)
 	}
+}
+
+// fits tells whether the first pending unit may begin beside those in flight. One alone always may.
+func (t *table) fits(window int) bool {
+	if len(t.state.Pending) == 0 {
+		return false
+	}
+	return t.inFlight == 0 || t.reading+t.readers(t.state.Pending[0].From) <= window
+}
+
+// readers is by how many connections a unit is read.
+func (t *table) readers(unit int) int {
+	if t.state.Merges != nil {
+		return 1 // it is a merge
+	}
+	return max(1, t.state.Planned.Readers[unit])
 }
 
 // next takes the first pending unit.

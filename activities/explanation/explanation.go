@@ -20,12 +20,14 @@ type Explanation struct {
 	Create  bool `json:"create"`
 	Replace bool `json:"replace"`
 	// Base is the target's newest snapshot, 0 for none.
-	Base        int64    `json:"base_snapshot"`
-	Consistency string   `json:"consistency"`
-	Columns     []Column `json:"columns"`
-	Partition   []string `json:"partition,omitempty"`
-	Shards      []Shard  `json:"shards"`
-	ShardCount  int      `json:"shard_count"`
+	Base        int64  `json:"base_snapshot"`
+	Consistency string `json:"consistency"`
+	// Moments tell how connections of each instance would be opened at one moment, where Consistency asks for it.
+	Moments    []source.MomentPlan `json:"moments,omitempty"`
+	Columns    []Column            `json:"columns"`
+	Partition  []string            `json:"partition,omitempty"`
+	Shards     []Shard             `json:"shards"`
+	ShardCount int                 `json:"shard_count"`
 	// Alter are the changes that a run would make to the target's schema.
 	Alter []string `json:"alter,omitempty"`
 	// LeftOut are the shards that no merge reconciles with the others: nothing of them would be read.

@@ -104,10 +104,15 @@ func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*ac
 		return nil, err
 	}
 	shared, release := e.share(job)
-	return &activities.Session{
-		Spec: spec(job, t), Source: &tableSource{shared: shared, masker: e.Masker, job: job, table: t},
+	src := &tableSource{shared: shared, masker: e.Masker, job: job, table: t}
+	s := &activities.Session{
+		Spec: spec(job, t), Source: src,
 		Warehouse: warehouse, Catalog: catalog.NewFilesystem(warehouse), Close: release,
-	}, nil
+	}
+	if c := job.Run.Consistency; c == config.ShardConsistency || c == config.InstanceConsistency {
+		s.Moments = &tableMoments{src}
+	}
+	return s, nil
 }
 
 // sharedSource is a source that several sessions use; it is opened by the first that needs it and closed by the last.

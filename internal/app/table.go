@@ -281,5 +281,5 @@ func (s *tableSource) Read(ctx context.Context, r source.Read, emit func(*row.Ba
 	return src.Read(ctx, r, emit)
 }
 
-// Consistency is split: every split is one snapshot.
+// Consistency is the job's.
 func (s *tableSource) Consistency() string { return string(s.job.Run.Consistency) }

@@ -13,6 +13,7 @@ import (
 
 	driversql "github.com/go-sql-driver/mysql"
 
+	"github.com/tributary-lake/tributary/source/mysql/userlock"
 	"github.com/tributary-lake/tributary/source/mysql/wire"
 )
 
@@ -106,10 +107,10 @@ type connector struct {
 	config Config
 	driver driver.Connector
 	// slots is nil for connections that have none.
-	slots *slots
+	slots *userlock.Slots
 }
 
-func newConnector(c Config, s *slots) (*connector, error) {
+func newConnector(c Config, s *userlock.Slots) (*connector, error) {
 	secure, err := c.TLS.client(c.Host)
 	if err != nil {
 		return nil, fmt.Errorf("instance %q: %w", c.Name, err)
@@ -137,18 +138,19 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if c.slots == nil {
 		return c.open(ctx)
 	}
-	if err := c.slots.enter(ctx); err != nil {
+	if err := c.slots.Enter(ctx); err != nil {
 		return nil, err
 	}
-	defer c.slots.leave()
+	defer c.slots.Leave()
 	wired, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.slots.take(ctx, wired); err != nil {
+	if err := c.slots.Take(ctx, wired); err != nil {
 		_ = wired.Close()
 		return nil, c.config.explain(err)
 	}
+	wired.slotted = time.Now()
 	return wired, nil
 }
 

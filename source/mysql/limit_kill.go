@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"time"
+
+	"github.com/tributary-lake/tributary/source/mysql/userlock"
 )
 
 // killTimeout bounds how long a cancelled statement is waited for, that the server be told.
@@ -53,7 +55,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	if err := c.driverConn.ResetSession(ctx); err != nil {
 		return err
 	}
-	if due, err := c.due(ctx); err != nil || due {
+	if due, err := userlock.Due(ctx, c, c.slotted); err != nil || due {
 		return driver.ErrBadConn
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	driversql "github.com/go-sql-driver/mysql"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/userlock"
 )
 
 // load pauses the reads of one process while a replica lags or the instance is busy with others' statements. One
@@ -79,8 +80,9 @@ func newLoad(c Config, log *slog.Logger, db, replica *sql.DB) *load {
 	return l
 }
 
-// enter begins a read: it waits while reading is paused. leave ends the read, also after an error.
-func (l *load) enter(ctx context.Context) error {
+// enter begins a read: it waits while reading is paused, for at most so long, or for ever when that is 0. leave ends the
+// read, also after an error.
+func (l *load) enter(ctx context.Context, most time.Duration) error {
 	l.mu.Lock()
 	l.readers++
 	if !l.looking && !l.closed {
@@ -90,7 +92,7 @@ func (l *load) enter(ctx context.Context) error {
 		l.wait.Go(func() { l.watch(looking) })
 	}
 	l.mu.Unlock()
-	return l.pass(ctx, 0)
+	return l.pass(ctx, most)
 }
 
 func (l *load) leave() {
@@ -108,7 +110,7 @@ func (l *load) pass(ctx context.Context, most time.Duration) error {
 		l.mu.Unlock()
 		switch {
 		case closed:
-			return errClosed
+			return userlock.ErrClosed
 		case err != nil && (errors.Is(err, source.ErrDenied) || time.Since(errSince) > blind):
 			return err
 		case known && reason == "":

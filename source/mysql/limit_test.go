@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	driversql "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/internal/testenv"
@@ -36,6 +37,16 @@ func (s *shop) account(t *testing.T, rights string) mysql.Config {
 	c := configOf(s.server, "a")
 	c.User, c.Password = name, name
 	return c
+}
+
+// kill ends a connection, which may have ended meanwhile.
+func (s *shop) kill(t *testing.T, id string) {
+	t.Helper()
+	_, err := s.session(t).ExecContext(t.Context(), "KILL "+id)
+	var server *driversql.MySQLError
+	if !errors.As(err, &server) || server.Number != 1094 {
+		require.NoError(t, err)
+	}
 }
 
 // TestSlotsShared reads with three sources, which stand for three processes, through two slots. The server's own list
@@ -116,13 +127,24 @@ func TestSlotGivenUp(t *testing.T) {
 				}))
 				lost <- err
 			}()
-			<-held
+			select {
+			case <-held:
+			case err := <-lost:
+				require.NoError(t, err, "the read that is to hold the slot")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			_, err := other.Read(ctx, r, each(func(*row.Batch) error { return nil }))
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			holder := s.server.QueryValue(t, "SELECT IS_USED_LOCK('tributary:slot:1')")
-			s.exec(t, "KILL "+holder)
+			// A connection of MySQL that begins to wait for its next statement as it is killed goes on waiting, until it is killed
+			// again: THD::awake says so.
+			require.Eventually(t, func() bool {
+				for _, p := range s.server.Query(t, "SELECT id FROM information_schema.processlist WHERE id = "+holder) {
+					s.kill(t, p[0])
+				}
+				return s.server.QueryValue(t, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = "+holder) == "0"
+			}, patience, 10*time.Millisecond)
 			ctx, cancel = context.WithTimeout(t.Context(), patience)
 			_, err = other.Read(ctx, r, each(func(*row.Batch) error { return nil }))
 			cancel()
@@ -152,7 +174,11 @@ func TestSlotGivenUp(t *testing.T) {
 			}()
 			ctx, cancel = context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			<-begun
+			select {
+			case <-begun:
+			case err := <-ended:
+				require.NoError(t, err, "the reads that keep the slot busy")
+			}
 			_, err = other.Read(ctx, r, each(func(*row.Batch) error { return nil }))
 			require.NoError(t, err, "a turn beside a busy process")
 			close(stop)

@@ -2,38 +2,16 @@ package mysql
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"testing"
 	"time"
 
-	driversql "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/userlock"
 )
-
-// noLocks is a connection to a server that refuses every query.
-type noLocks struct {
-	driverConn
-	code uint16
-}
-
-func (n noLocks) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
-	return nil, &driversql.MySQLError{Number: n.code, Message: "no"}
-}
-
-// TestLocksRefused tells a server that has no user locks, which is not read, from one that is going down.
-func TestLocksRefused(t *testing.T) {
-	s := newSlots(2)
-	err := s.take(t.Context(), &conn{driverConn: noLocks{code: 1105}})
-	require.ErrorIs(t, err, source.ErrDenied)
-	require.ErrorContains(t, err, "pxc_strict_mode")
-	err = s.take(t.Context(), &conn{driverConn: noLocks{code: codeShutdown}})
-	require.ErrorIs(t, err, source.ErrUnavailable)
-	require.NotErrorIs(t, err, source.ErrDenied)
-}
 
 // TestLoadPass checks how long a read waits for an instance that is loaded, or that cannot be watched.
 func TestLoadPass(t *testing.T) {
@@ -44,30 +22,30 @@ func TestLoadPass(t *testing.T) {
 		return l
 	}
 	idle := loaded("", nil)
-	require.NoError(t, idle.enter(t.Context()))
+	require.NoError(t, idle.enter(t.Context(), 0))
 	require.NoError(t, idle.pass(t.Context(), time.Nanosecond))
 	idle.leave()
 
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	busy := loaded("the server is busy", nil)
-	require.ErrorIs(t, busy.enter(ctx), context.DeadlineExceeded, "a read that has not begun waits as long as it may")
+	require.ErrorIs(t, busy.enter(ctx, 0), context.DeadlineExceeded, "a read that has not begun waits as long as it may")
 	err := busy.pass(t.Context(), 20*time.Millisecond)
 	require.ErrorIs(t, err, source.ErrUnavailable, "one that has begun is given up")
 	require.ErrorContains(t, err, "paused for 20ms, as the server is busy")
 	waiting := make(chan error, 1)
 	go func() { waiting <- busy.pass(t.Context(), 0) }()
 	busy.close()
-	require.ErrorIs(t, <-waiting, errClosed)
+	require.ErrorIs(t, <-waiting, userlock.ErrClosed)
 
 	denied := loaded("", source.ErrDenied)
-	require.ErrorIs(t, denied.enter(t.Context()), source.ErrDenied)
+	require.ErrorIs(t, denied.enter(t.Context(), 0), source.ErrDenied)
 
 	gone := errors.New("nobody answers")
 	blinded := loaded("", gone)
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, blinded.enter(ctx), context.DeadlineExceeded, "one answer may be lost")
+	require.ErrorIs(t, blinded.enter(ctx, 0), context.DeadlineExceeded, "one answer may be lost")
 	blinded.mu.Lock()
 	blinded.errSince = time.Now().Add(-2 * blind)
 	blinded.mu.Unlock()

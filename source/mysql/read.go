@@ -31,17 +31,25 @@ func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Ba
 	}
 	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Sample: r.Sample, Swap: swap}, s.options)
 	if err != nil {
-		var own *wire.SwapError
-		if ctx.Err() != nil && !errors.As(err, &own) {
-			err = context.Cause(ctx)
-		}
-		var changed *source.SchemaChangedError
-		if errors.As(err, &changed) {
-			return source.ReadStats{}, changed // it names the shard
-		}
-		return source.ReadStats{}, fmt.Errorf("read shard %s: %w", r.Shard, err)
+		return source.ReadStats{}, named(ctx, r.Shard, err)
 	}
 	return stats, nil
+}
+
+// named says which shard an error in reading is about.
+func named(ctx context.Context, shard source.Shard, err error) error {
+	if err == nil {
+		return nil
+	}
+	var own *wire.SwapError
+	if ctx.Err() != nil && !errors.As(err, &own) {
+		err = context.Cause(ctx)
+	}
+	var changed *source.SchemaChangedError
+	if errors.As(err, &changed) {
+		return changed // it names the shard
+	}
+	return fmt.Errorf("read shard %s: %w", shard, err)
 }
 
 // withConstants gives provenance columns their value for the shard, which plans leave out.
@@ -59,22 +67,21 @@ func withConstants(r source.Read) ([]source.Output, error) {
 }
 
 func (in *instance) read(ctx context.Context, r source.Read, q wire.Request, o Options) (source.ReadStats, error) {
-	var stats source.ReadStats
-	var err error
-	if q.Query, err = selectSQL(r); err != nil {
-		return stats, err
-	}
-	o, pass, end, err := in.begin(ctx, o)
+	end, err := in.begin(ctx, &q, r, o, 0)
 	if err != nil {
-		return stats, err
+		return source.ReadStats{}, err
 	}
 	defer end()
-	q.BatchRows, q.BatchBytes, q.Pass = o.BatchRows, o.BatchBytes, pass
 	c, err := in.conn(ctx)
 	if err != nil {
-		return stats, err
+		return source.ReadStats{}, err
 	}
 	defer c.Close()
+	return readOn(ctx, c, r, q)
+}
+
+// readOn reads a split on a connection.
+func readOn(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) (stats source.ReadStats, err error) {
 	if err := checkColumns(ctx, c, r); err != nil {
 		return stats, classify(err)
 	}

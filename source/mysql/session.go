@@ -86,6 +86,12 @@ func (c *conn) widen(ctx context.Context) error {
 	return err
 }
 
+// Ask is the only value of a query's only row, as text. Its errors have their class.
+func (c *conn) Ask(ctx context.Context, query string) (string, error) {
+	text, err := one(ctx, c, query)
+	return text, classify(err)
+}
+
 // one is the only value of a query's only row, as text.
 func one(ctx context.Context, c driverConn, query string) (string, error) {
 	rows, err := c.QueryContext(ctx, query, nil)

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/userlock"
+	"github.com/tributary-lake/tributary/source/mysql/wire"
 )
 
 // Options bound what a read holds in memory, and say who is told of pauses.
@@ -34,16 +36,18 @@ type instance struct {
 	config Config
 	// plain opens connections without a slot.
 	plain *connector
-	// db is the pool of connections with a slot, which plan and read.
-	db *sql.DB
+	// reading opens connections with one of the slots; db is the pool of them, which plan and read.
+	reading *connector
+	slots   *userlock.Slots
+	db      *sql.DB
 	// side has no slots and is for waiting and watching; replica is nil when none is watched.
 	side, replica *sql.DB
-	line          *line
+	line          *userlock.Line
 	load          *load
 }
 
-// errClosed ends what waits when the source is closed.
-var errClosed = fmt.Errorf("%w: the source was closed", source.ErrUnavailable)
+// idle is how long a connection keeps its slot while its process has no use for it.
+const idle = time.Second
 
 // sideIdle is how long a connection without a slot stays open unused.
 const sideIdle = 5 * time.Second
@@ -85,12 +89,12 @@ func Open(ctx context.Context, configs []Config, o Options) (*Source, error) {
 }
 
 func newInstance(c Config, log *slog.Logger) (*instance, error) {
-	in := &instance{config: c}
-	reading, err := newConnector(c, newSlots(c.Connections))
-	if err != nil {
+	in := &instance{config: c, slots: userlock.NewSlots(c.Connections)}
+	var err error
+	if in.reading, err = newConnector(c, in.slots); err != nil {
 		return nil, err
 	}
-	in.db = sql.OpenDB(reading)
+	in.db = sql.OpenDB(in.reading)
 	in.db.SetMaxOpenConns(c.Connections)
 	in.db.SetMaxIdleConns(c.Connections)
 	in.db.SetConnMaxIdleTime(idle)
@@ -105,7 +109,7 @@ func newInstance(c Config, log *slog.Logger) (*instance, error) {
 		}
 		in.replica = sidePool(watched)
 	}
-	in.line = newLine(c, in.side)
+	in.line = userlock.NewLine(c.RowsPerSecond, c.BytesPerSecond, in.side)
 	in.load = newLoad(c, log, in.side, in.replica)
 	return in, nil
 }
@@ -157,7 +161,7 @@ func (s *Source) Close() error {
 
 func (in *instance) close() error {
 	if in.line != nil {
-		in.line.close()
+		in.line.Close()
 	}
 	if in.load != nil {
 		in.load.close()
@@ -169,8 +173,12 @@ func (in *instance) close() error {
 	return err
 }
 
-// begin begins a read, once the instance can bear it, and says how it is paced. The caller calls end after it.
-func (in *instance) begin(ctx context.Context, o Options) (paced Options, pass func(rows, bytes int) error, end func(), err error) {
+// begin prepares the request of a read, once the instance can bear it: the statement, and how it is paced. It waits for
+// at most so long while reading is paused, for ever when that is 0. The caller calls end after the read.
+func (in *instance) begin(ctx context.Context, q *wire.Request, r source.Read, o Options, most time.Duration) (end func(), err error) {
+	if q.Query, err = selectSQL(r); err != nil {
+		return nil, err
+	}
 	var ends []func()
 	end = func() {
 		for _, f := range ends {
@@ -179,17 +187,18 @@ func (in *instance) begin(ctx context.Context, o Options) (paced Options, pass f
 	}
 	if in.load != nil {
 		ends = append(ends, in.load.leave)
-		if err := in.load.enter(ctx); err != nil {
+		if err := in.load.enter(ctx, most); err != nil {
 			end()
-			return o, nil, nil, err
+			return nil, err
 		}
 	}
 	if in.line != nil {
-		ends = append(ends, in.line.leave)
-		in.line.enter()
-		o = in.line.batch(o)
+		ends = append(ends, in.line.Leave)
+		in.line.Enter()
+		o.BatchRows, o.BatchBytes = in.line.Batch(o.BatchRows, o.BatchBytes)
 	}
-	return o, func(rows, bytes int) error {
+	q.BatchRows, q.BatchBytes = o.BatchRows, o.BatchBytes
+	q.Pass = func(rows, bytes int) error {
 		if in.load != nil {
 			if err := in.load.pass(ctx, longestPause); err != nil {
 				return err
@@ -198,8 +207,9 @@ func (in *instance) begin(ctx context.Context, o Options) (paced Options, pass f
 		if in.line == nil {
 			return nil
 		}
-		return in.line.pass(ctx, rows, bytes)
-	}, end, nil
+		return in.line.Pass(ctx, rows, bytes)
+	}
+	return end, nil
 }
 
 // instance is the one that a shard lies on.

@@ -1,4 +1,4 @@
-package mysql
+package userlock
 
 import (
 	"context"
@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tributary-lake/tributary/source"
 )
 
-// line paces the reads of one process so that rows and bytes of an instance stay within their rate over all processes.
+// Line paces the reads of one process so that rows and bytes of an instance stay within their rate over all processes.
 //
 // The instance keeps the line: the user lock tributary:line. Who holds it sleeps there, at the server, and what it has
 // slept it may read: a second's sleep is a second's rows. As only one can hold it at a time, all together never get more
@@ -18,7 +20,7 @@ import (
 // another could use it. Jobs with different rates share its time.
 //
 // Time is taken ahead while rows are on the way, but never more than [lineAhead], and only while somebody reads.
-type line struct {
+type Line struct {
 	// rows and bytes a second; 0 for no limit.
 	rows, bytes float64
 	db          *sql.DB
@@ -48,27 +50,30 @@ const (
 	lineWait = 60
 )
 
-// newLine is nil when there is no limit.
-func newLine(c Config, db *sql.DB) *line {
-	if c.RowsPerSecond <= 0 && c.BytesPerSecond <= 0 {
+// ErrClosed ends what waits when a line is closed.
+var ErrClosed = fmt.Errorf("%w: the source was closed", source.ErrUnavailable)
+
+// NewLine paces by rows and bytes a second, 0 for no limit; it is nil when there is none. Of the pool it needs one connection.
+func NewLine(rowsPerSecond, bytesPerSecond int64, db *sql.DB) *Line {
+	if rowsPerSecond <= 0 && bytesPerSecond <= 0 {
 		return nil
 	}
-	return &line{rows: float64(c.RowsPerSecond), bytes: float64(c.BytesPerSecond), db: db, changed: make(chan struct{})}
+	return &Line{rows: float64(rowsPerSecond), bytes: float64(bytesPerSecond), db: db, changed: make(chan struct{})}
 }
 
-// batch makes batches no larger than what is read in a moment.
-func (l *line) batch(o Options) Options {
+// Batch makes batches of so many rows and bytes no larger than what is read in a moment.
+func (l *Line) Batch(rows, bytes int) (int, int) {
 	if l.rows > 0 {
-		o.BatchRows = min(o.BatchRows, max(1, int(l.rows*lineBatch.Seconds())))
+		rows = min(rows, max(1, int(l.rows*lineBatch.Seconds())))
 	}
 	if l.bytes > 0 {
-		o.BatchBytes = min(o.BatchBytes, max(1, int(l.bytes*lineBatch.Seconds())))
+		bytes = min(bytes, max(1, int(l.bytes*lineBatch.Seconds())))
 	}
-	return o
+	return rows, bytes
 }
 
-// enter begins a read; leave ends it.
-func (l *line) enter() {
+// Enter begins a read; Leave ends it.
+func (l *Line) Enter() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.readers++; l.readers == 1 {
@@ -76,14 +81,15 @@ func (l *line) enter() {
 	}
 }
 
-func (l *line) leave() {
+// Leave ends a read.
+func (l *Line) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readers--
 }
 
-// pass waits until rows of so many bytes may be handed on.
-func (l *line) pass(ctx context.Context, rows, bytes int) error {
+// Pass waits until rows of so many bytes may be handed on.
+func (l *Line) Pass(ctx context.Context, rows, bytes int) error {
 	for first := true; ; first = false {
 		l.mu.Lock()
 		if err := l.failed(first); err != nil {
@@ -109,10 +115,10 @@ func (l *line) pass(ctx context.Context, rows, bytes int) error {
 }
 
 // failed is why a reader need not wait any longer. Another try at the line is made for one that has just come.
-func (l *line) failed(first bool) error {
+func (l *Line) failed(first bool) error {
 	switch {
 	case l.closed:
-		return errClosed
+		return ErrClosed
 	case first:
 		return nil
 	}
@@ -120,7 +126,7 @@ func (l *line) failed(first bool) error {
 }
 
 // cost is how much time at the line the rows need.
-func (l *line) cost(rows, bytes int) time.Duration {
+func (l *Line) cost(rows, bytes int) time.Duration {
 	var seconds float64
 	if l.rows > 0 {
 		seconds = float64(rows) / l.rows
@@ -132,7 +138,7 @@ func (l *line) cost(rows, bytes int) time.Duration {
 }
 
 // pay has a goroutine sleep at the line unless one does or there is enough. The caller holds the mutex.
-func (l *line) pay(ctx context.Context) {
+func (l *Line) pay(ctx context.Context) {
 	if l.paying || l.closed || l.have >= lineAhead {
 		return
 	}
@@ -146,13 +152,13 @@ func (l *line) pay(ctx context.Context) {
 }
 
 // turn sleeps at the line once, and tells whether to do so again.
-func (l *line) turn(ctx context.Context) bool {
+func (l *Line) turn(ctx context.Context) bool {
 	slept, err := sleepInLine(ctx, l.db)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.have += slept
 	if err != nil {
-		l.err = fmt.Errorf("wait for rows_per_second or bytes_per_second: %w", classify(err))
+		l.err = fmt.Errorf("wait for rows_per_second or bytes_per_second: %w", err)
 	}
 	l.paying = err == nil && !l.closed && l.readers > 0 && l.have < lineAhead
 	if !l.paying {
@@ -188,8 +194,8 @@ func sleepInLine(ctx context.Context, db *sql.DB) (time.Duration, error) {
 	return min(max(lineTurn, time.Duration((to-from)*float64(time.Second))), 2*lineTurn), nil
 }
 
-// close ends what is under way.
-func (l *line) close() {
+// Close ends what is under way.
+func (l *Line) Close() {
 	l.mu.Lock()
 	l.closed = true
 	if l.paying {

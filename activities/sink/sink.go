@@ -1,0 +1,156 @@
+package sink
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tributary-lake/tributary/activities/pipe"
+	"github.com/tributary-lake/tributary/lake"
+	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/ledger"
+)
+
+// Sink takes rows of a unit.
+type Sink interface {
+	// Begin tells of which split the next rows are.
+	Begin(s ledger.UnitSplit)
+	pipe.Out
+	// Finish ends the writing and returns what it leaves.
+	Finish(ctx context.Context) (Leavings, error)
+	// Abort removes what was written.
+	Abort(ctx context.Context) error
+}
+
+// Options say what the sinks of an attempt write and how.
+type Options struct {
+	// Keyed sorts rows into files that merges will read; else they go into data files.
+	Keyed bool
+	// Prefix begins the names of data files, RunName is that of the n-th file of sorted rows, in a folder of a store.
+	Prefix     string
+	RunName    func(n int) string
+	Store      fileio.Store
+	RunsFolder string
+	// Guard is asked before each file.
+	Guard func(ctx context.Context) error
+	// RowGroupBytes and SortBytes bound what a sink holds in memory.
+	RowGroupBytes, SortBytes int
+	Codecs                   *lake.Codecs
+	// Overwrite tells that the rows will replace others.
+	Overwrite bool
+	Messages  Messages
+}
+
+// Leavings are what is left of sinks: commit messages, or where sorted rows lie.
+type Leavings struct {
+	messages []*message.Commit
+	sorted   []lake.ShuffledPart
+	// Counts of what was written.
+	Counts ledger.Counts
+}
+
+// Add takes in what another sink of the unit leaves.
+func (l *Leavings) Add(more Leavings) {
+	l.messages = append(l.messages, more.messages...)
+	l.sorted = append(l.sorted, more.sorted...)
+	l.Counts = l.Counts.Add(more.Counts)
+}
+
+// File is what the unit's claim refers to.
+func (l Leavings) File(table *lake.Table, o Options) ([]byte, error) {
+	if o.Keyed {
+		return json.Marshal(lake.Shuffled{Parts: l.sorted})
+	}
+	return o.Messages.File(table.Schema().ID, l.messages)
+}
+
+// New is where the attempt's rows go: into data files, or sorted into files that merges will read. It is the n-th of so many,
+// none of whose files has the name of another's.
+func New(table *lake.Table, o Options, n, of int) (Sink, error) {
+	if !o.Keyed {
+		prefix := o.Prefix
+		if of > 1 {
+			prefix += fmt.Sprintf("%d-", n)
+		}
+		out, err := table.NewWriter(lake.WriterOptions{
+			Prefix: prefix, Guard: o.Guard, RowGroupBytes: o.RowGroupBytes, Codecs: o.Codecs,
+			Overwrite: o.Overwrite,
+		})
+		return &fileSink{Writer: out}, err
+	}
+	out, err := table.NewShuffler(lake.ShufflerOptions{
+		Store: o.Store, Folder: o.RunsFolder, Name: func(file int) string { return o.RunName(file*of + n) },
+		Guard: o.Guard, Memory: o.SortBytes,
+	})
+	return &runSink{Shuffler: out}, err
+}
+
+// fileSink writes data files and leaves their commit messages.
+type fileSink struct {
+	*lake.Writer
+}
+
+func (*fileSink) Begin(ledger.UnitSplit) {}
+
+func (f *fileSink) Finish(ctx context.Context) (Leavings, error) {
+	messages, err := f.Close(ctx)
+	return Leavings{messages: messages, Counts: CountsOf(messages)}, err
+}
+
+// CountsOf are the rows and files of messages.
+func CountsOf(messages []*message.Commit) ledger.Counts {
+	var c ledger.Counts
+	for _, m := range messages {
+		for _, f := range m.Data.NewFiles {
+			c.RowsWritten += f.Rows
+			c.Bytes += f.Size
+			c.Files++
+		}
+	}
+	return c
+}
+
+// Messages says how commit messages are kept.
+type Messages struct {
+	// Producer is for people; Version is that of Paimon's serializer, 0 for the library's default.
+	Producer string
+	Version  int
+}
+
+// File makes the file that a claim of data files refers to.
+func (m Messages) File(id schema.ID, messages []*message.Commit) ([]byte, error) {
+	version := cmp.Or(m.Version, message.DefaultVersion)
+	line, err := message.Line(version)
+	if err != nil {
+		return nil, err
+	}
+	return message.WriteFile(message.File{
+		Producer: m.Producer, PaimonLine: line, SerializerVersion: version, SchemaID: id, Messages: messages,
+	})
+}
+
+// runSink sorts rows by partition, bucket and key into files that merges will read, and leaves where they are.
+type runSink struct {
+	*lake.Shuffler
+}
+
+// SplitBits of a sequence number count the rows of a split; the bits above are the split's number in the plan. So the order
+// in which rows of one key are merged is that of the plan, whatever units and attempts read them, and each row of a sorted
+// file says which shard it is from.
+const SplitBits = 40
+
+// MaxSplits is the number of splits that sequence numbers have room for.
+const MaxSplits = 1 << (62 - SplitBits)
+
+func (r *runSink) Begin(s ledger.UnitSplit) { r.NumberFrom(int64(s.Number) << SplitBits) }
+
+func (r *runSink) Finish(ctx context.Context) (Leavings, error) {
+	where, err := r.Close(ctx)
+	if err != nil {
+		return Leavings{}, err
+	}
+	return Leavings{sorted: where.Parts, Counts: ledger.Counts{RowsSorted: where.Rows()}}, nil
+}

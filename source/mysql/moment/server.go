@@ -1,0 +1,357 @@
+package moment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	driversql "github.com/go-sql-driver/mysql"
+
+	"github.com/tributary-lake/tributary/source"
+)
+
+// Session is a connection of the server, used by one goroutine at a time.
+type Session interface {
+	// Exec runs a statement without a result.
+	Exec(ctx context.Context, query string) error
+	// Query returns the rows of a small result, by column in lower case, as text; NULL is empty.
+	Query(ctx context.Context, query string) ([]map[string]string, error)
+	// Close ends the session; what it locked is free then.
+	Close() error
+}
+
+// Server is what one server can do, and what the account may.
+type Server struct {
+	// Instance is its name in errors.
+	Instance string
+	mariadb  bool
+	// account is the one that rights are granted to, quoted.
+	account string
+	// binlog tells that there is a binary log, gtid that MySQL numbers all transactions, show that the account may ask
+	// where the log ends.
+	binlog, gtid, show bool
+	// silent tells that a replica does not log what it applies, so that its own log says nothing of that.
+	silent bool
+	// refused are the rights that the account lacks, as privileges to grant and on what, by method.
+	refused map[source.MomentMethod][]grant
+	// unusable says by method why no right would help.
+	unusable map[source.MomentMethod]string
+	// blind tells that others' statements cannot be seen, so that a flush on MySQL may get behind a long one.
+	blind bool
+}
+
+// grant is a right that is missing.
+type grant struct{ privileges, on string }
+
+// Error codes of statements that the account may not run.
+const (
+	codeDatabaseDenied = 1044
+	codeAccessDenied   = 1045
+	codeTableDenied    = 1142
+	codeUnknownSystem  = 1193
+	codeSpecificDenied = 1227
+)
+
+func denied(err error) bool {
+	var server *driversql.MySQLError
+	if !errors.As(err, &server) {
+		return false
+	}
+	switch server.Number {
+	case codeDatabaseDenied, codeAccessDenied, codeTableDenied, codeSpecificDenied:
+		return true
+	}
+	return false
+}
+
+// nothing is the name of a table that is not there: statements that name it tell whether the account may run them, and do
+// no more.
+const nothing = "tributary asks for a right"
+
+// Examine finds out what the server and the account allow, for shards in these databases. It locks nothing.
+func Examine(ctx context.Context, s Session, instance string, databases []string) (*Server, error) {
+	v := &Server{Instance: instance, refused: map[source.MomentMethod][]grant{}, unusable: map[source.MomentMethod]string{}}
+	if err := v.look(ctx, s); err != nil {
+		return nil, fmt.Errorf("instance %q: look at the server: %w", instance, err)
+	}
+	if err := v.probe(ctx, s, databases); err != nil {
+		return nil, fmt.Errorf("instance %q: look at the account's rights: %w", instance, err)
+	}
+	v.position()
+	return v, nil
+}
+
+func (v *Server) look(ctx context.Context, s Session) error {
+	got, err := s.Query(ctx, "SELECT VERSION() AS version, @@log_bin AS log_bin, CURRENT_USER() AS account")
+	if err != nil {
+		return err
+	}
+	v.mariadb = strings.Contains(strings.ToLower(got[0]["version"]), "mariadb")
+	v.binlog = got[0]["log_bin"] == "1"
+	user, host := got[0]["account"], ""
+	if at := strings.LastIndexByte(user, '@'); at >= 0 {
+		user, host = user[:at], user[at+1:]
+	}
+	v.account = "'" + user + "'@'" + host + "'"
+	if v.mariadb {
+		got, err := s.Query(ctx, "SELECT @@log_slave_updates = 0 AND @@gtid_slave_pos <> '' AS silent")
+		if err != nil {
+			return err
+		}
+		v.silent = got[0]["silent"] == "1"
+		return nil
+	}
+	got, err = s.Query(ctx, "SELECT @@gtid_mode AS gtid")
+	var server *driversql.MySQLError
+	if errors.As(err, &server) && server.Number == codeUnknownSystem {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.gtid = got[0]["gtid"] == "ON"
+	return nil
+}
+
+// probe asks for each right by a statement that has no effect.
+func (v *Server) probe(ctx context.Context, s Session, databases []string) error {
+	// The right is looked at before the table is.
+	err := s.Exec(ctx, "FLUSH TABLES "+quote(nothing)+"."+quote(nothing)+" WITH READ LOCK")
+	var server *driversql.MySQLError
+	switch {
+	case errors.As(err, &server) && server.Number == codeSpecificDenied:
+		v.refused[source.MomentFlush] = []grant{{"RELOAD", "*.*"}}
+	case err != nil && !errors.As(err, &server):
+		return err
+	}
+	for _, d := range slices.Compact(slices.Sorted(slices.Values(databases))) {
+		err := s.Exec(ctx, "LOCK TABLES "+quote(d)+"."+quote(nothing)+" READ")
+		switch {
+		case denied(err):
+			v.refused[source.MomentLockTables] = append(v.refused[source.MomentLockTables], grant{"LOCK TABLES", quote(d) + ".*"})
+		case err != nil && !errors.As(err, &server):
+			return err
+		}
+	}
+	if !v.mariadb {
+		if err := v.probeMySQL(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probeMySQL asks for rights that MariaDB does without.
+func (v *Server) probeMySQL(ctx context.Context, s Session) error {
+	var err error
+	if v.show, err = allowed(ctx, s, "SHOW ENGINE INNODB STATUS"); err != nil {
+		return err
+	}
+	v.blind = !v.show // it needs PROCESS, and nothing else does without an effect
+	v.show = false
+	if !v.binlog {
+		return nil
+	}
+	rows, err := masterStatus(ctx, s)
+	switch {
+	case denied(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	v.show = len(rows) > 0
+	if !v.gtid && v.show {
+		// A replica may apply what its own log never sees.
+		got, err := s.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_slave_updates', 'log_replica_updates') AND Value = 'OFF'")
+		if err != nil {
+			return err
+		}
+		if len(got) > 0 {
+			v.silent, err = isReplica(ctx, s)
+		}
+		return err
+	}
+	return nil
+}
+
+func allowed(ctx context.Context, s Session, query string) (bool, error) {
+	_, err := s.Query(ctx, query)
+	if denied(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// masterStatus is where the binary log ends; MySQL 8.4 knows only the second name, older ones only the first.
+func masterStatus(ctx context.Context, s Session) ([]map[string]string, error) {
+	return firstKnown(ctx, s, "SHOW MASTER STATUS", "SHOW BINARY LOG STATUS")
+}
+
+func isReplica(ctx context.Context, s Session) (bool, error) {
+	rows, err := firstKnown(ctx, s, "SHOW SLAVE STATUS", "SHOW REPLICA STATUS")
+	return len(rows) > 0, err
+}
+
+// firstKnown runs the first statement that the server's grammar has.
+func firstKnown(ctx context.Context, s Session, queries ...string) (rows []map[string]string, err error) {
+	const codeSyntax = 1064
+	for _, q := range queries {
+		rows, err = s.Query(ctx, q)
+		var server *driversql.MySQLError
+		if !errors.As(err, &server) || server.Number != codeSyntax {
+			return rows, err
+		}
+	}
+	return nil, err
+}
+
+// position decides whether a moment can be proved by positions.
+func (v *Server) position() {
+	switch {
+	case !v.binlog:
+		v.unusable[source.MomentPosition] = "the server has no binary log"
+	case v.mariadb && v.silent:
+		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
+	case v.mariadb, v.gtid:
+	case !v.show:
+		v.refused[source.MomentPosition] = []grant{{"REPLICATION CLIENT", "*.*"}}
+	case v.silent:
+		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
+	}
+}
+
+// may tells whether a method can be tried.
+func (v *Server) may(m source.MomentMethod) bool {
+	return v.unusable[m] == "" && len(v.refused[m]) == 0
+}
+
+// Methods are those that may be tried, the one to begin with first, for a request with so many readers. One reader needs no
+// lock to see one moment, so its position alone is at stake.
+func (v *Server) Methods(asked source.MomentMethod, readers int) []source.MomentMethod {
+	order := []source.MomentMethod{source.MomentFlush, source.MomentLockTables, source.MomentPosition}
+	switch {
+	case asked != source.MomentAuto && asked != "":
+		order = []source.MomentMethod{asked}
+	case readers == 1:
+		order = []source.MomentMethod{source.MomentPosition, source.MomentFlush, source.MomentLockTables}
+		if v.blind {
+			order = []source.MomentMethod{source.MomentPosition, source.MomentLockTables, source.MomentFlush}
+		}
+	case v.blind:
+		// The first one can hold up others' queries there.
+		order = []source.MomentMethod{source.MomentLockTables, source.MomentPosition, source.MomentFlush}
+	}
+	return slices.DeleteFunc(order, func(m source.MomentMethod) bool { return !v.may(m) })
+}
+
+// Plan says how a moment would be opened. Where the account may do nothing that was asked for it is a
+// [source.ErrDenied] that has the GRANT to type.
+func (v *Server) Plan(asked source.MomentMethod, readers int) (source.MomentPlan, error) {
+	methods := v.Methods(asked, readers)
+	if len(methods) == 0 {
+		return source.MomentPlan{}, v.none(asked)
+	}
+	p := source.MomentPlan{Instance: v.Instance, Method: methods[0], Cost: v.cost(methods[0]), Cut: v.cut()}
+	if readers == 1 && methods[0] == source.MomentPosition {
+		p.Cost = "one connection's own snapshot: nothing is locked"
+	}
+	if asked == source.MomentAuto || asked == "" {
+		p.Notes = v.notes(methods[0])
+	}
+	if methods[0] == source.MomentFlush && v.blind {
+		p.Notes = append(p.Notes, fmt.Sprintf("without PROCESS long statements are not seen, and behind one a flush can hold up all queries of its tables until it ends: GRANT PROCESS ON *.* TO %s", v.account))
+	}
+	return p, nil
+}
+
+func (v *Server) cost(m source.MomentMethod) string {
+	switch m {
+	case source.MomentFlush:
+		return fmt.Sprintf("FLUSH TABLES WITH READ LOCK: nobody writes to the server while connections open, milliseconds as a rule, at most %s; waiting for it holds up writers %s at a time", lockHold, lockWait)
+	case source.MomentLockTables:
+		return fmt.Sprintf("LOCK TABLES … READ of the shards: nobody writes to them while connections open, milliseconds as a rule, at most %s; a transaction that writes to several shards may be rolled back as a deadlock", lockHold)
+	case source.MomentPosition, source.MomentAuto:
+	}
+	return "no lock: connections are opened again until no commit lies between them, which may fail while the server is busy"
+}
+
+// cut says which position will be known.
+func (v *Server) cut() string {
+	switch {
+	case !v.binlog && !v.gtid:
+		return "no position: the server has no binary log"
+	case v.mariadb && v.silent:
+		return "the GTID position that the replica has applied"
+	case v.mariadb, v.gtid && v.show:
+		return "GTID set, binary log file and offset"
+	case v.gtid:
+		return fmt.Sprintf("GTID set; file and offset too with GRANT REPLICATION CLIENT ON *.* TO %s", v.account)
+	case v.show && v.silent:
+		return "file and offset of the replica's own binary log"
+	case v.show:
+		return "binary log file and offset"
+	}
+	return "no position: " + v.noPosition()
+}
+
+func (v *Server) noPosition() string {
+	return fmt.Sprintf("the account may not ask for it: GRANT REPLICATION CLIENT ON *.* TO %s", v.account)
+}
+
+// notes say what keeps the methods before the chosen one from being used.
+func (v *Server) notes(chosen source.MomentMethod) []string {
+	if chosen == source.MomentFlush {
+		return nil
+	}
+	var notes []string
+	if g := v.refused[source.MomentFlush]; len(g) > 0 {
+		notes = append(notes, "flush is not used: it needs "+v.type_(g))
+	} else if v.blind {
+		notes = append(notes, fmt.Sprintf("flush is not preferred, as long statements cannot be seen: GRANT PROCESS ON *.* TO %s", v.account))
+	}
+	if g := v.refused[source.MomentLockTables]; len(g) > 0 && chosen == source.MomentPosition {
+		notes = append(notes, "lock_tables is not used: it needs "+v.type_(g))
+	}
+	return notes
+}
+
+// type_ is what to type for rights.
+func (v *Server) type_(grants []grant) string {
+	const shown = 5
+	var texts []string
+	for i, g := range grants {
+		if i == shown {
+			texts = append(texts, fmt.Sprintf("the same for %d more databases", len(grants)-i))
+			break
+		}
+		texts = append(texts, fmt.Sprintf("GRANT %s ON %s TO %s", g.privileges, g.on, v.account))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// none refuses a request that no method can serve.
+func (v *Server) none(asked source.MomentMethod) error {
+	wanted := []source.MomentMethod{source.MomentFlush, source.MomentLockTables, source.MomentPosition}
+	if asked != source.MomentAuto && asked != "" {
+		wanted = []source.MomentMethod{asked}
+	}
+	var ways []string
+	for _, m := range wanted {
+		if why := v.unusable[m]; why != "" {
+			ways = append(ways, fmt.Sprintf("%s: %s", m, why))
+			continue
+		}
+		grants := v.refused[m]
+		if m == source.MomentFlush && v.blind {
+			grants = []grant{{"RELOAD, PROCESS", "*.*"}}
+		}
+		ways = append(ways, fmt.Sprintf("%s: %s", m, v.type_(grants)))
+	}
+	return fmt.Errorf("%w: instance %q: its connections cannot be opened at one moment, as the account %s may not do so; type one of these there, or set consistency: split: %s",
+		source.ErrDenied, v.Instance, v.account, strings.Join(ways, " | "))
+}
+
+// quote makes a name of an identifier.
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
