@@ -4,12 +4,14 @@ usage: reader.py read  WAREHOUSE DB.TABLE [SNAPSHOT]   rows as sorted JSON lines
        reader.py check WAREHOUSE DB.TABLE [SNAPSHOT]   data files against manifests, footers and values
 
 Rows come from paimon-rust. The check takes only fastavro and pyarrow: it prints each difference and exits with 1 if
-there is one. WAREHOUSE is an absolute path.
+there is one. WAREHOUSE is an absolute path. With PAIMON_CATALOG, the options of a catalog as JSON, rows come through that one,
+such as from S3, and WAREHOUSE gives the schema alone.
 """
 
 import datetime
 import decimal
 import json
+import os
 import re
 import struct
 import sys
@@ -151,7 +153,8 @@ def read(warehouse, name, snapshot):
 
     fields = read_fields(table_path(warehouse, name), snapshot)
     context = SQLContext()
-    context.register_catalog("p", {"warehouse": warehouse})
+    options = os.environ.get("PAIMON_CATALOG")
+    context.register_catalog("p", json.loads(options) if options else {"warehouse": warehouse})
     source = "p." + ".".join(f'"{part}"' for part in name.split(".", 1))
     if snapshot:
         source += f" VERSION AS OF {int(snapshot)}"

@@ -3,6 +3,8 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,6 +77,11 @@ func TestRunIntoS3UnderFaults(t *testing.T) {
 		require.ElementsMatch(t, rows, testenv.Referee(t).Read(t, b.folder, "ods.d", 0))
 	}
 	require.NoError(t, testenv.RustReader(t).Check(t, b.folder, "ods.d", 0))
+	b.Choose = nil
+	require.ElementsMatch(t, rows, testenv.RustReader(t).ReadThrough(t, map[string]string{
+		"warehouse": "s3://" + b.name + "/lake", "s3.endpoint": b.Endpoint, "s3.region": "us-east-1", "s3.path-style-access": "true",
+		"s3.access-key": testenv.S3User, "s3.secret-key": testenv.S3Password,
+	}, b.folder, "ods.d"), "paimon-rust reads it from S3 itself")
 }
 
 // A store on which two can win is refused before anything is written, by the plan and by the run.
@@ -138,4 +145,42 @@ func TestAbortRemovesUploads(t *testing.T) {
 	require.Equal(t, 1, aborted.Deleted)
 	require.Empty(t, left())
 	require.Error(t, w.Close(), "a stalled writer cannot finish it")
+}
+
+// Keys expire in the middle of a run: what was being done says so and can be tried again, nothing is lost, and the run goes on
+// once they are renewed.
+func TestKeysThatExpireInARun(t *testing.T) {
+	m := testenv.Shared(t, testenv.FlavorMariaDB)
+	b := newBucket(t)
+	database, rows := shards(t, m)
+	env := NewEnv(&config.Masker{})
+	prepared, err := (&activities.Preparer{Env: env}).Prepare(t.Context(), activities.PrepareInput{Job: b.job(m, database), Run: "r"})
+	require.NoError(t, err)
+	part := prepared.Tables[0].TableRun
+	planner := &activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}
+	planned, err := planner.Plan(t.Context(), activities.PlanInput{TableRun: part})
+	require.NoError(t, err)
+	writer, committer := &activities.Writer{Env: env, Producer: "tributary/test"}, &activities.Committer{Env: env}
+	expired := func(do func() error) {
+		b.Choose = func(*http.Request) s3proxy.Fault { return s3proxy.Expired }
+		err := do()
+		require.ErrorIs(t, err, fs.ErrPermission)
+		require.ErrorContains(t, err, "the credentials have expired: renew them where the worker gets them from, then let the run go on")
+		b.Choose = nil
+	}
+	for unit := range planned.Units {
+		write := func() error {
+			_, err := writer.Write(t.Context(), activities.WriteInput{TableRun: part, Unit: unit})
+			return err
+		}
+		expired(write)
+		require.NoError(t, write())
+	}
+	commit := func() error {
+		_, err := committer.Commit(t.Context(), activities.CommitInput{TableRun: part})
+		return err
+	}
+	expired(commit)
+	require.NoError(t, commit())
+	require.ElementsMatch(t, rows, testenv.Referee(t).Read(t, b.folder, "ods.d", 0))
 }

@@ -17,6 +17,11 @@ func Installable() []string {
 	return append(names, s3Name, minioName)
 }
 
+// Needed lists what `make test` needs: all that is installable but what the long legs need.
+func Needed() []string {
+	return slices.DeleteFunc(Installable(), func(name string) bool { return name == minioName })
+}
+
 // Judges lists the names that [JudgeCommand] knows: the referee, those of other releases of Paimon, and the reader.
 func Judges() []string { return append(refereeNames(), readerName) }
 
@@ -24,7 +29,7 @@ func Judges() []string { return append(refereeNames(), readerName) }
 // only the long legs need.
 func Install(ctx context.Context, names ...string) error {
 	if len(names) == 0 {
-		names = slices.DeleteFunc(Installable(), func(name string) bool { return name == minioName })
+		names = Needed()
 	}
 	for _, name := range names {
 		if err := installNamed(ctx, name); err != nil {

@@ -2,8 +2,10 @@ package testenv
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -30,6 +32,23 @@ func (r *Reader) Read(tb testing.TB, warehouse, table string, snapshot int64) []
 	out, err := r.command(tb.Context(), readerArgs("read", warehouse, table, snapshot)...).Output()
 	if err != nil {
 		tb.Fatalf("testenv: reader: read %s: %v%s", table, err, stderrOf(err))
+	}
+	return splitLines(out)
+}
+
+// ReadThrough is Read of the latest snapshot through a catalog with other options, such as one in S3. The warehouse, where the same
+// table lies as files, gives the schema alone.
+func (r *Reader) ReadThrough(tb testing.TB, options map[string]string, warehouse, table string) []string {
+	tb.Helper()
+	text, err := json.Marshal(options)
+	if err != nil {
+		tb.Fatalf("testenv: reader: %v", err)
+	}
+	cmd := r.command(tb.Context(), readerArgs("read", warehouse, table, 0)...)
+	cmd.Env = append(os.Environ(), "PAIMON_CATALOG="+string(text))
+	out, err := cmd.Output()
+	if err != nil {
+		tb.Fatalf("testenv: reader: read %s through %s: %v%s", table, options["warehouse"], err, stderrOf(err))
 	}
 	return splitLines(out)
 }

@@ -42,12 +42,12 @@ func command() *cobra.Command {
 func installCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "install [NAME...]",
-		Short:     "Fetch or build ahead of time: " + strings.Join(testenv.Installable(), " ") + " (default: all)",
+		Short:     "Fetch or build ahead of time: " + strings.Join(testenv.Installable(), " ") + " (default: what make test needs)",
 		ValidArgs: testenv.Installable(),
 		Args:      cobra.OnlyValidArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 0 {
-				names = testenv.Installable()
+				names = testenv.Needed()
 			}
 			for _, name := range names {
 				began := time.Now()
