@@ -64,7 +64,7 @@ func TestPlanPage(t *testing.T) {
 		"table orders → file:///lake ods.orders: will be created\n", "A RUN WOULD BE REFUSED, OR FAIL\ncolumn born: is odd\n",
 		"50, with about 1,234,567 rows in 3.0 GiB", "80 in 60 units of work; rows of a split: 10 at least, 25,000 in the middle, 26,000 at most",
 		"needs 2.0 GiB, MORE THAN run.memory, which is 1.0 GiB (4 units)", "about 1.0 GiB in the lake, in about 1m15s of reading and writing", "from a sample: by rows",
-		"2,000 rows of 2 of 50 shards: not every value arrives as it is: see the 1 lines below", "1 / 5 / 9", "… and 48 more shards; --json lists 2\n",
+		"2,000 rows of 2 of 50 shards: not every value arrives as it is: 1 findings below", "1 / 5 / 9", "… and 48 more shards; --json lists 2\n",
 		"ENDS THE RUN", "id = 7", "note: a note\n",
 	} {
 		require.Contains(t, out.String(), text)

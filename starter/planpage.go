@@ -97,7 +97,7 @@ func (p *planPage) memory() string {
 
 func (p *planPage) found() string {
 	if n := len(p.plan.Sample.Findings); n > 0 {
-		return fmt.Sprintf("not every value arrives as it is: see the %d lines below", n)
+		return fmt.Sprintf("not every value arrives as it is: %d findings below", n)
 	}
 	return "every value arrives as it is"
 }

@@ -261,11 +261,19 @@ func FuzzRow(f *testing.F) {
 		d := newDecoder(columns)
 		b := row.NewBatch(types)
 		d.bind(b)
-		if err := d.row(p); err != nil {
+		failed := d.row(p)
+		if failed == nil {
+			for i := range b.Columns {
+				require.Equal(t, 1, b.Columns[i].Len(), "column %d", i)
+			}
+		}
+		b.Reset()
+		if err := d.sampled(p, 0, func(source.Finding) {}); err != nil {
+			require.Error(t, failed, "a sample takes what a read takes")
 			return
 		}
 		for i := range b.Columns {
-			require.Equal(t, 1, b.Columns[i].Len(), "column %d", i)
+			require.Equal(t, 1, b.Columns[i].Len(), "column %d of a sample", i)
 		}
 	})
 }
