@@ -56,6 +56,17 @@ bench: ## time and memory of large commits; then rows a second, CPU and peak mem
 	go run ./e2e/bench/commits
 	go run ./e2e/bench $(BENCH)
 
+# What a row costs in each stage, in processor time, which holds on a busy machine too.
+STAGES = (go test ./source/mysql/wire -run '^$$' -bench '^BenchmarkDecode$$' -benchtime 20x -count 6 -benchmem \
+  && go test ./lake/datafile -run '^$$' -bench '^BenchmarkWrite(Narrow|Wide)$$' -benchtime 250000x -count 6 -benchmem)
+
+stages: ## micro-benchmarks of the row path beside the recorded ones, under a minute; judges nothing
+	@now=$$(mktemp) && $(STAGES) > $$now && $(TOOL) benchstat -ignore cpu -filter '.unit:(cpu-ns/row OR B/row OR allocs/op)' \
+	  recorded=e2e/bench/stages.txt now=$$now; status=$$?; rm -f $$now; exit $$status
+
+record-stages: ## record the micro-benchmarks anew, on a quiet machine
+	$(STAGES) > e2e/bench/stages.txt
+
 golden: ## record histories of real runs for the replay test of later releases
 	go test ./e2e -run TestHistoriesReplay -update-histories $(CURDIR)/workflows/testdata/replay/$(RELEASE)
 
@@ -68,4 +79,4 @@ lint: ## gofumpt, go vet, golangci-lint, workflowcheck
 fmt: ## format the code
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo dev setup test test-all race sweep fuzz bench golden lint fmt
+.PHONY: help build demo dev setup test test-all race sweep fuzz bench stages record-stages golden lint fmt

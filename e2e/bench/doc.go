@@ -5,7 +5,7 @@
 //	go run ./e2e/bench -narrow-rows 50000 -wide-rows 20000 -rounds 2
 //	go run ./e2e/bench -json results.jsonl -compare results.jsonl
 //
-// It starts two MariaDB servers with two shards each, Temporal, and a worker for each table, and runs floor and product in
+// It starts two MariaDB servers with the shards, Temporal, and a worker for each table, and runs floor and product in
 // turns, so that both meet the same machine. It says how fast, at what cost of CPU and memory, and what it was before.
 //
 // It is not a gate: it fails when a run is wrong (an error, or a row too few or too many), never when one is slow. It

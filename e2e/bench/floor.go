@@ -17,8 +17,8 @@ func readAll(ctx context.Context, client string, ports []int, s shape) (time.Dur
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range servers {
 		g.Go(func() error {
-			for shard := range shards {
-				if serverOf(shard) != i {
+			for shard := range s.Shards() {
+				if serverOf(s, shard) != i {
 					continue
 				}
 				cpu, err := readTable(ctx, client, ports[i], database(shard)+"."+s.Table())

@@ -23,29 +23,61 @@ type options struct {
 	perfDir     string
 }
 
+// The tables that there are.
+const (
+	narrowName = "narrow"
+	wideName   = "wide"
+	// smallName is one table like the wide ones, read once: a job whose time is the time until it has begun and ended.
+	smallName = "small"
+	// lineitemName is TPC-H's table of scale factor 1, in eight parts.
+	lineitemName = "lineitem"
+)
+
 // shape is one kind of table, and the rows of each of its shards.
 type shape struct {
 	Name string
-	// Rows of one shard.
+	// Rows of one shard; 0 for lineitem, whose parts are not equal.
 	Rows int64
 }
 
 // Table is the name of its tables. It tells sizes apart, so that tables of all sizes lie side by side.
-func (s shape) Table() string { return fmt.Sprintf("%s_%d", s.Name, s.Rows) }
+func (s shape) Table() string {
+	if s.Name == lineitemName {
+		return "lineitem_sf1"
+	}
+	return fmt.Sprintf("%s_%d", s.Name, s.Rows)
+}
+
+// Shards is how many tables it has.
+func (s shape) Shards() int {
+	switch s.Name {
+	case smallName:
+		return 1
+	case lineitemName:
+		return 8
+	}
+	return 4
+}
 
 // Total is the rows of all shards.
-func (s shape) Total() int64 { return s.Rows * shards }
+func (s shape) Total() int64 {
+	if s.Name == lineitemName {
+		return lineitemRows
+	}
+	return s.Rows * int64(s.Shards())
+}
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
-	narrow, wide := shape{Name: "narrow"}, shape{Name: "wide"}
+	all := []shape{{Name: narrowName}, {Name: wideName}, {Name: smallName}, {Name: lineitemName}}
 	var which string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "`times` that floor and product run, in turns")
-	fs.Int64Var(&narrow.Rows, "narrow-rows", 1_000_000, "`rows` of each of the four narrow shards")
-	fs.Int64Var(&wide.Rows, "wide-rows", 250_000, "`rows` of each of the four wide shards")
-	fs.StringVar(&which, "shapes", "narrow,wide", "the `tables` to measure")
+	fs.Int64Var(&all[0].Rows, "narrow-rows", 1_000_000, "`rows` of each of the four narrow shards")
+	fs.Int64Var(&all[1].Rows, "wide-rows", 250_000, "`rows` of each of the four wide shards")
+	fs.Int64Var(&all[2].Rows, "small-rows", 200_000, "`rows` of the small job's only table")
+	fs.StringVar(&which, "shapes", "narrow,wide,small,lineitem", "the `tables` to measure")
 	fs.IntVar(&o.parallelism, "parallelism", 4, "`splits` in flight")
 	fs.StringVar(&o.memory, "memory", "", "the worker's --memory, such as 512MiB; empty leaves its default")
 	fs.StringVar(&o.jsonFile, "json", "", "append a line of JSON for each measurement to this `file`")
@@ -58,12 +90,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errUsage
 	}
 	for name := range strings.SplitSeq(which, ",") {
-		i := slices.IndexFunc([]shape{narrow, wide}, func(s shape) bool { return s.Name == name })
+		i := slices.IndexFunc(all, func(s shape) bool { return s.Name == name })
 		if i < 0 {
-			fmt.Fprintf(stderr, "bench: -shapes knows narrow and wide, not %q\n", name)
+			fmt.Fprintf(stderr, "bench: -shapes knows narrow, wide, small and lineitem, not %q\n", name)
 			return o, errUsage
 		}
-		o.shapes = append(o.shapes, []shape{narrow, wide}[i])
+		o.shapes = append(o.shapes, all[i])
 	}
 	if text := o.problem(fs); text != "" {
 		fmt.Fprintln(stderr, "bench: "+text)
@@ -78,7 +110,7 @@ func (o options) problem(fs *flag.FlagSet) string {
 		return fmt.Sprintf("there are no arguments beside the flags, got %q", fs.Args())
 	case o.rounds < 1 || o.parallelism < 1:
 		return "-rounds and -parallelism are at least 1"
-	case slices.ContainsFunc(o.shapes, func(s shape) bool { return s.Rows < 1 }):
+	case slices.ContainsFunc(o.shapes, func(s shape) bool { return s.Total() < 1 }):
 		return "a shard has at least 1 row"
 	case o.perfDir != "" && o.jsonFile != "":
 		return "-perf slows the worker down: its results are not kept, leave -json out"

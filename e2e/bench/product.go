@@ -71,12 +71,12 @@ func (p product) clean(s shape, round int) error {
 }
 
 func (p product) job(s shape, warehouse string) map[string]any {
-	instances := make([]any, servers)
-	for i := range instances {
-		instances[i] = map[string]any{
+	var instances []any
+	for i := range serverOf(s, s.Shards()-1) + 1 {
+		instances = append(instances, map[string]any{
 			"name": fmt.Sprintf("server%d", i+1), "host": "127.0.0.1", "port": p.ports[i], "user": account,
 			"password": "${env:" + passwordVariable + "}", "databases": "shop_*", "tls": map[string]any{"mode": "disabled"},
-		}
+		})
 	}
 	return map[string]any{
 		"job":    "bench-" + s.Name,

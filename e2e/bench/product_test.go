@@ -67,10 +67,26 @@ func TestJobIsValid(t *testing.T) {
 	require.Equal(t, config.Provenance{}, job.Tables[0].Provenance, "the floor has no such columns")
 }
 
+// A job names only servers that have a shard.
+func TestServersOfShards(t *testing.T) {
+	p := product{ports: []int{20001, 20002}, parallelism: 3}
+	instances := func(s shape) int {
+		return len(p.job(s, t.TempDir())["source"].(map[string]any)["instances"].([]any))
+	}
+	require.Equal(t, 1, instances(shape{Name: smallName, Rows: 1}))
+	require.Equal(t, 2, instances(shape{Name: lineitemName}))
+	for shard, server := range []int{0, 0, 0, 0, 1, 1, 1, 1} {
+		require.Equal(t, server, serverOf(shape{Name: lineitemName}, shard))
+	}
+	for shard, server := range []int{0, 0, 1, 1} {
+		require.Equal(t, server, serverOf(shape{Name: wideName, Rows: 1}, shard))
+	}
+}
+
 func TestScriptsOfShardsHaveDifferentKeys(t *testing.T) {
-	for _, s := range []shape{{Name: "narrow", Rows: 7}, {Name: "wide", Rows: 9}} {
+	for _, s := range []shape{{Name: "narrow", Rows: 7}, {Name: "wide", Rows: 9}, {Name: "small", Rows: 9}} {
 		seen := map[string]bool{}
-		for shard := range shards {
+		for shard := range s.Shards() {
 			text := script(s, shard)
 			require.NotContains(t, text, "@")
 			require.Contains(t, text, "create or replace table "+s.Table()+" (")
@@ -88,6 +104,8 @@ func TestParse(t *testing.T) {
 	require.Equal(t, 5, o.rounds)
 	require.EqualValues(t, 4_000_000, o.shapes[0].Total())
 	require.EqualValues(t, 1_000_000, o.shapes[1].Total())
+	require.EqualValues(t, 200_000, o.shapes[2].Total())
+	require.EqualValues(t, 6_001_215, o.shapes[3].Total(), "as TPC-H says")
 
 	o, err = parse(strings.Fields("-shapes wide -wide-rows 10 -rounds 1"), &said)
 	require.NoError(t, err)

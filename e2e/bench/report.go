@@ -9,7 +9,7 @@ import (
 // report writes the table of all results, and how they compare with earlier ones, if there are any.
 func report(w io.Writer, shapes []shape, now, before []result) error {
 	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "table\twhat\trounds\tk rows/s min\tmedian\tmax\tof the floor, median\tCPU-s/M rows min\tmedian\tDB CPU-s/M\tpeak RSS MiB\tothers' CPU\t")
+	fmt.Fprintln(t, "table\twhat\trounds\tk rows/s min\tmedian\tmax\tof the floor, median\tCPU-s/M rows min\tmedian\tDB CPU-s/M\tpeak RSS MiB\twall s, median\tothers' CPU\t")
 	for _, s := range shapes {
 		for _, what := range []string{floorName, productName} {
 			if list := pick(now, s, what); len(list) > 0 {
@@ -38,14 +38,15 @@ func report(w io.Writer, shapes []shape, now, before []result) error {
 func line(w io.Writer, s shape, what string, list []result) {
 	rate, cpu := spreadBy(list, func(r result) float64 { return r.Rate / 1e3 }), spreadBy(list, func(r result) float64 { return r.CPUPerM })
 	databases := spreadBy(list, func(r result) float64 { return r.DatabaseCPU / float64(r.Rows) * 1e6 })
+	wall := spreadBy(list, func(r result) float64 { return r.Seconds })
 	foreign := spreadBy(list, func(r result) float64 { return r.Foreign * 100 })
 	ratio, peak := "", ""
 	if what == productName {
 		ratio = fmt.Sprintf("%.2f", spreadBy(list, func(r result) float64 { return r.Ratio }).Median)
 		peak = fmt.Sprintf("%.0f", spreadBy(list, func(r result) float64 { return r.PeakMB }).Max)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.2f\t%.2f\t%.2f\t%s\t%.0f %%\t\n",
-		s.Name, what, len(list), rate.Min, rate.Median, rate.Max, ratio, cpu.Min, cpu.Median, databases.Median, peak, foreign.Median)
+	fmt.Fprintf(w, "%s\t%s\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.2f\t%.2f\t%.2f\t%s\t%.2f\t%.0f %%\t\n",
+		s.Name, what, len(list), rate.Min, rate.Median, rate.Max, ratio, cpu.Min, cpu.Median, databases.Median, peak, wall.Median, foreign.Median)
 }
 
 // compare shows the best of earlier results beside the best of these.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -109,8 +110,14 @@ func decimalOf(precision int, x int64) row.Value {
 	return row.Value{B: out}
 }
 
-func benchmarkWrite(b *testing.B, fields []schema.Field, add func(*row.Batch, int), codec string) {
-	const batches = 31 // about a row group
+// narrowBatches and wideBatches are about a row group each, made once.
+var (
+	narrowBatches = sync.OnceValue(func() []*row.Batch { return batchesOf(narrowFields(), appendNarrow) })
+	wideBatches   = sync.OnceValue(func() []*row.Batch { return batchesOf(wideFields(), appendWide) })
+)
+
+func batchesOf(fields []schema.Field, add func(*row.Batch, int)) []*row.Batch {
+	const batches = 31
 	var made []*row.Batch
 	for i := range batches {
 		batch := row.NewBatch(row.Types(fields))
@@ -119,6 +126,10 @@ func benchmarkWrite(b *testing.B, fields []schema.Field, add func(*row.Batch, in
 		}
 		made = append(made, batch)
 	}
+	return made
+}
+
+func benchmarkWrite(b *testing.B, fields []schema.Field, made []*row.Batch, codec string) {
 	c, err := NewCodec(codec, 1)
 	require.NoError(b, err)
 	w, err := NewWriter(io.Discard, fields, Options{Codec: c, RowGroupBytes: 32 << 20})
@@ -128,7 +139,7 @@ func benchmarkWrite(b *testing.B, fields []schema.Field, add func(*row.Batch, in
 		w.Reset(io.Discard)
 		written = 0
 		for i := 0; written < rows; i++ {
-			batch := made[i%batches]
+			batch := made[i%len(made)]
 			require.NoError(b, w.Write(batch))
 			written += batch.Rows
 		}
@@ -136,7 +147,7 @@ func benchmarkWrite(b *testing.B, fields []schema.Field, add func(*row.Batch, in
 		require.NoError(b, err)
 		size = res.Size
 	}
-	run(batches * benchBatch) // grows the buffers
+	run(len(made) * benchBatch) // grows the buffers
 	b.ReportAllocs()
 	b.ResetTimer()
 	before := cpuTime(b)
@@ -155,15 +166,15 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-func BenchmarkWriteNarrow(b *testing.B) { benchmarkWrite(b, narrowFields(), appendNarrow, "zstd") }
-func BenchmarkWriteWide(b *testing.B)   { benchmarkWrite(b, wideFields(), appendWide, "zstd") }
+func BenchmarkWriteNarrow(b *testing.B) { benchmarkWrite(b, narrowFields(), narrowBatches(), "zstd") }
+func BenchmarkWriteWide(b *testing.B)   { benchmarkWrite(b, wideFields(), wideBatches(), "zstd") }
 
 func BenchmarkWriteNarrowUncompressed(b *testing.B) {
-	benchmarkWrite(b, narrowFields(), appendNarrow, "none")
+	benchmarkWrite(b, narrowFields(), narrowBatches(), "none")
 }
 
 func BenchmarkWriteWideUncompressed(b *testing.B) {
-	benchmarkWrite(b, wideFields(), appendWide, "none")
+	benchmarkWrite(b, wideFields(), wideBatches(), "none")
 }
 
 func benchmarkRead(b *testing.B, fields []schema.Field, add func(*row.Batch, int)) {
@@ -223,5 +234,7 @@ func appendNested(b *row.Batch, id int) {
 	b.Rows++
 }
 
-func BenchmarkWriteNested(b *testing.B) { benchmarkWrite(b, nestedFields(), appendNested, "zstd") }
-func BenchmarkReadNested(b *testing.B)  { benchmarkRead(b, nestedFields(), appendNested) }
+func BenchmarkWriteNested(b *testing.B) {
+	benchmarkWrite(b, nestedFields(), batchesOf(nestedFields(), appendNested), "zstd")
+}
+func BenchmarkReadNested(b *testing.B) { benchmarkRead(b, nestedFields(), appendNested) }
