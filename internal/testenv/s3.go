@@ -173,11 +173,11 @@ func installS3(ctx context.Context, name string) (string, error) {
 
 // s3Source is the folder of s3server, a module of its own beside this file.
 func s3Source(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tributary-lake/tributary").Output()
 	if err != nil {
-		return "", fmt.Errorf("go env GOMOD: %w", err)
+		return "", fmt.Errorf("go list -m: %w%s", err, stderrOf(err))
 	}
-	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "internal", "testenv", "s3server"), nil
+	return filepath.Join(strings.TrimSpace(string(out)), "internal", "testenv", "s3server"), nil
 }
 
 func buildGo(ctx context.Context, dir, env string, args ...string) error {
