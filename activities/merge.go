@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,7 +184,7 @@ func (m *merging) begin(table *lake.Table, content shuffle.Content) (abortable, 
 			Spill: m.ledger.Store(), SpillFolder: m.ledger.RunsFolder(),
 		},
 		SpillName: m.record.RunName,
-		Sorted:    m.ledger.Store(), OnDuplicate: met.Met,
+		Sorted:    m.ledger.Store(), OnDuplicate: met.Met, Upsert: !m.plan.Overwrite,
 	})
 	return out, func(ctx context.Context) ([]byte, ledger.Counts, error) {
 		return m.merge(ctx, out, content, met, table.Schema().ID)
@@ -241,18 +240,6 @@ func (m *merging) collided(ctx context.Context, met *shuffle.Collisions) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	for _, x := range met.List {
-		kept, next := shards[int(x.Kept>>sink.SplitBits)], shards[int(x.Next>>sink.SplitBits)]
-		if kept == next {
-			fmt.Fprintf(&b, "\n  %s: twice in %s", x.Key, kept)
-		} else {
-			fmt.Fprintf(&b, "\n  %s: in %s and in %s", x.Key, kept, next)
-		}
-	}
-	if met.Full() {
-		b.WriteString("\n  … and perhaps more")
-	}
 	return fmt.Errorf("%w (on_key_collision: fail): add the provenance columns to primary_key, or set on_key_collision: last_wins to keep one row of each key; nothing was committed:%s",
-		ErrKeyCollision, b.String())
+		ErrKeyCollision, met.Text(func(row int64) string { return shards[int(row>>sink.SplitBits)].String() }))
 }

@@ -10,8 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/lake/bucket"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/manifest"
+	"github.com/tributary-lake/tributary/lake/row"
+	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/ledger"
 )
 
@@ -150,7 +153,14 @@ func TestKeyTablesThatAreRefused(t *testing.T) {
 		"a column that is not there": {keyed("id", "nowhere"), "nowhere"},
 		"no buckets":                 {func(t *testTable) { t.PrimaryKey = []string{"id"} }, "set target.bucket, for about 10 rows"},
 		"a partition outside":        {func(t *testTable) { keyed("id")(t); t.Partition = []string{"_table"} }, "the partition column _table is not in it"},
-		"append":                     {func(t *testTable) { keyed("id")(t); t.Append = true }, "mode: append"},
+		"adding where new files are hidden": {func(t *testTable) {
+			keyed("id")(t)
+			t.Append, t.Options = true, map[string]string{"merge-engine": "first-row"}
+		}, "merge-engine = first-row hides rows"},
+		"adding where changes are recorded by the writer": {func(t *testTable) {
+			keyed("id")(t)
+			t.Append, t.Options = true, map[string]string{"changelog-producer": "input"}
+		}, "changelog-producer = input needs changelog files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -168,6 +178,73 @@ func TestKeyTablesThatAreRefused(t *testing.T) {
 		_, err = call(t.Context(), w.plan, activities.PlanInput{TableRun: part(name)})
 		refused(t, err, activities.TypePlanRefused, "the target has the primary key (id), the job says (")
 	}
+}
+
+// Rows that are added replace those with the same key, whatever numbers these have, and leave the others.
+func TestKeyTableIsAddedTo(t *testing.T) {
+	w := newWorld(t)
+	w.run(orders(keyed("id")), "r1")
+	// As many rows as there are before, so that numbers which began with 0 would lose.
+	w.source().shards = []memoryShard{shard("c", 3, 4), shard("d", 200, 2)}
+	add := orders(keyed("id"), appending)
+	require.EqualValues(t, 6, w.run(add, "r2").Written)
+	want := []string{
+		"shop/a 0 NULL", "shop/a 1 n1", "shop/a 2 n2", "shop/b 100 n100", "shop/b 101 n101", "shop/b 102 NULL", "shop/b 103 n103", "shop/b 104 n104",
+		"shop/c 3 NULL", "shop/c 4 n4", "shop/c 5 n5", "shop/c 6 NULL", "shop/d 200 n200", "shop/d 201 NULL",
+	}
+	require.Equal(t, want, w.rows())
+	w.source().shards = []memoryShard{shard("e", 3, 1)}
+	w.run(add, "r3")
+	want[8] = "shop/e 3 NULL"
+	require.ElementsMatch(t, want, w.rows())
+	w.tidy()
+}
+
+// What another writer added to a bucket since the plan has numbers that the run's rows were not numbered after: nobody knows
+// which are the later ones, so the run is refused before anything is decided. Compactions and other buckets do not matter.
+func TestAddingToBucketsThatOthersAddTo(t *testing.T) {
+	of := func(id int64) int {
+		return bucket.Of([]schema.Type{schema.Of(schema.BigInt)}, []row.Value{{I64: id}}, 2)
+	}
+	conflicts := 0
+	for id := range int64(8) {
+		w := newWorld(t)
+		two := func(t *testTable) { t.Buckets = "2" }
+		w.run(orders(keyed("id"), two), "r1")
+		w.source().shards = []memoryShard{shard("a", id, 1)}
+		w.load(orders(keyed("id"), appending, two), "r2")
+		w.foreign() // of id 1
+		if of(id) != of(1) {
+			require.Equal(t, activities.StateCommitted, w.commitRun("r2").Status)
+			continue
+		}
+		conflicts++
+		refused(t, w.commitError("r2"), activities.TypeConflict, "others added rows to the same buckets since snapshot 1")
+		require.Equal(t, activities.StateAborted, w.abortRun("r2", false).State)
+		w.tidy()
+	}
+	require.Greater(t, conflicts, 1)
+	require.Less(t, conflicts, 8)
+}
+
+// A refresh may have another number of buckets than before: its rows are distributed anew.
+func TestKeyTableIsRescaled(t *testing.T) {
+	w := newWorld(t)
+	w.run(orders(keyed("id")), "r1")
+	rescaled := orders(keyed("id"), func(t *testTable) { t.Buckets = "5" })
+	x, err := call(t.Context(), (&activities.Explainer{Env: w.process}).Explain, activities.ExplainInput{Job: rescaled.json(t), Table: "orders"})
+	require.NoError(t, err)
+	require.Len(t, x.Alter, 1)
+	require.Contains(t, x.Alter[0], "bucket")
+	w.run(rescaled, "r2")
+	require.ElementsMatch(t, w.source().lines(), w.rows())
+	require.Equal(t, "5", w.table().Schema().Options["bucket"])
+	w.tidy()
+
+	_, err = call(t.Context(), w.prepare, activities.PrepareInput{Job: orders(keyed("id"), func(t *testTable) { t.Buckets = "-1" }).json(t), Run: "r3"})
+	require.NoError(t, err)
+	_, err = call(t.Context(), w.plan, activities.PlanInput{TableRun: part("r3")})
+	refused(t, err, activities.TypePlanRefused, "the target has bucket = 5, the job says -1")
 }
 
 // A refresh replaces the rows of a key table.

@@ -283,7 +283,7 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 	}
 	return commit.Request{
 		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
-		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Properties: properties,
+		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Alone: r.plan.Keyed, Properties: properties,
 	}
 }
 

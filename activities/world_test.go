@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -37,20 +38,21 @@ type testJob struct {
 type testTable struct {
 	Name string `json:"name"`
 	// Target is the table's name in database ods.
-	Target         string        `json:"target"`
-	Append         bool          `json:"append"`
-	ReplaceForeign bool          `json:"replace_foreign"`
-	EmptyTarget    bool          `json:"empty_target"`
-	Retention      time.Duration `json:"retention"`
-	PackRows       int64         `json:"pack_rows"`
-	Partition      []string      `json:"partition"`
-	Serializer     int           `json:"serializer"`
-	Drift          string        `json:"drift"`
-	PrimaryKey     []string      `json:"primary_key"`
-	Buckets        string        `json:"buckets"`
-	LastWins       bool          `json:"last_wins"`
-	MergeBytes     int64         `json:"merge_bytes"`
-	SortBytes      int           `json:"sort_bytes"`
+	Target         string            `json:"target"`
+	Append         bool              `json:"append"`
+	ReplaceForeign bool              `json:"replace_foreign"`
+	EmptyTarget    bool              `json:"empty_target"`
+	Retention      time.Duration     `json:"retention"`
+	PackRows       int64             `json:"pack_rows"`
+	Partition      []string          `json:"partition"`
+	Serializer     int               `json:"serializer"`
+	Drift          string            `json:"drift"`
+	PrimaryKey     []string          `json:"primary_key"`
+	Buckets        string            `json:"buckets"`
+	LastWins       bool              `json:"last_wins"`
+	MergeBytes     int64             `json:"merge_bytes"`
+	SortBytes      int               `json:"sort_bytes"`
+	Options        map[string]string `json:"options"`
 }
 
 func (j testJob) json(t testing.TB) json.RawMessage {
@@ -95,6 +97,7 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 	out := &activities.Job{Name: j.Job, Staging: stagingURI, Settings: activities.Settings{Parallelism: 2}}
 	for _, t := range j.Tables {
 		options := map[string]string{}
+		maps.Copy(options, t.Options)
 		if t.Buckets != "" {
 			options["bucket"] = t.Buckets
 		}

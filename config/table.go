@@ -14,7 +14,7 @@ type Table struct {
 	Exclude        Pattern        `key:"exclude" doc:"MySQL tables that match but are left out."`
 	Columns        []Column       `key:"columns" doc:"The columns to read; all of them when empty."`
 	Where          string         `key:"where" rule:"text" doc:"SQL condition that rows must meet; all rows when empty."`
-	Mode           Mode           `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added. incremental: rows past a watermark are. cdc: changes as they happen."`
+	Mode           Mode           `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added, in a key table in place of rows with their key. incremental: rows past a watermark are. cdc: changes as they happen."`
 	Watermark      Watermark      `key:"watermark" empty:"none" doc:"How incremental finds new rows."`
 	Provenance     Provenance     `key:"provenance" default:"true" doc:"Columns that say where a row came from. true: _instance, _database and _table; false: none; or the names of those wanted."`
 	PrimaryKey     []string       `key:"primary_key" rule:"column" doc:"Primary key of the target; empty is an append table."`

@@ -10,15 +10,18 @@ import (
 	"github.com/tributary-lake/tributary/lake/message"
 	"github.com/tributary-lake/tributary/lake/partition"
 	"github.com/tributary-lake/tributary/lake/row"
+	"github.com/tributary-lake/tributary/lake/schema"
 )
 
 // BucketMergerOptions say how a [BucketMerger] works.
 type BucketMergerOptions struct {
-	// Files say how data files are named and bounded. Its rows will be all that their buckets hold: Overwrite and TopLevel are
-	// taken for set. Spill and SpillFolder are needed when there are more sources than memory or open files allow to merge at
+	// Files say how data files are named and bounded. Overwrite and TopLevel are those of Upsert. Spill and SpillFolder are needed when there are more sources than memory or open files allow to merge at
 	// once; SpillName is then the bare name of the n-th file, from 0.
 	Files     WriterOptions
 	SpillName func(n int) string
+	// Upsert adds the rows to those that the buckets hold, in files of level 0, numbered on from the highest number there: the
+	// commit must be commit.Request.Alone. Otherwise the rows will be all that the buckets hold, for an overwrite.
+	Upsert bool
 	// Sorted is the store that the sources lie in.
 	Sorted fileio.Store
 	// OnDuplicate is told of each row that has the key of one before, as mergetree.MergeOptions has it. It may be nil.
@@ -52,7 +55,7 @@ type BucketMerger struct {
 
 // NewBucketMerger starts a merger.
 func (t *Table) NewBucketMerger(o BucketMergerOptions) (*BucketMerger, error) {
-	o.Files.Overwrite, o.Files.TopLevel = true, true
+	o.Files.Overwrite, o.Files.TopLevel = !o.Upsert, !o.Upsert
 	out, err := t.NewWriter(o.Files)
 	if err != nil {
 		return nil, err
@@ -61,6 +64,9 @@ func (t *Table) NewBucketMerger(o BucketMergerOptions) (*BucketMerger, error) {
 	if !ok {
 		return nil, errors.New("a table without a primary key has nothing to merge")
 	}
+	if files.changelog {
+		return nil, fmt.Errorf("%w: changelog-producer = input needs all rows in changelog files, which merges do not write", schema.ErrNotWritable)
+	}
 	layout, err := partition.LayoutOf(t.path, t.schema)
 	if err != nil {
 		return nil, err
@@ -68,8 +74,7 @@ func (t *Table) NewBucketMerger(o BucketMergerOptions) (*BucketMerger, error) {
 	return &BucketMerger{opts: o, out: out, files: files, layout: layout}, nil
 }
 
-// Merge merges the rows of a bucket, or of a range of its keys, in files of the top level. They are numbered from 0: whoever
-// writes later numbers on from the highest.
+// Merge merges the rows of a bucket, or of a range of its keys. They are numbered from 0, or on from those that are there.
 func (m *BucketMerger) Merge(ctx context.Context, b BucketMerge) (*Merged, error) {
 	values, err := m.layout.Values(b.Partition)
 	if err != nil {
@@ -77,13 +82,23 @@ func (m *BucketMerger) Merge(ctx context.Context, b BucketMerge) (*Merged, error
 	}
 	p := &part{partition: b.Partition, bucket: b.Bucket, folder: m.layout.Bucket(values, b.Bucket)}
 	m.out.router.order = append(m.out.router.order, p)
+	there, err := m.out.existing(ctx)
+	if err == nil {
+		err = there.checkBuckets(b.Partition, m.layout.Partition(values), m.out.router.buckets)
+	}
+	if err == nil {
+		p.sequence, err = there.sequence(b.Partition, b.Bucket)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write to %s: %w", p.folder, err)
+	}
 	sorter, err := mergetree.NewSorter(m.files.spec, mergetree.SortOptions{
 		Memory: m.out.memory(), Store: m.opts.Files.Spill, Folder: m.opts.Files.SpillFolder, BeforeFile: m.opts.Files.Guard,
 		Name: func(int) string {
 			m.spills++
 			return m.opts.SpillName(m.spills - 1)
 		},
-		Merge: mergetree.MergeOptions{DropDeletes: true, OnDuplicate: m.opts.OnDuplicate},
+		Merge: mergetree.MergeOptions{DropDeletes: !m.opts.Upsert, OnDuplicate: m.opts.OnDuplicate},
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +133,7 @@ func (m *BucketMerger) merge(ctx context.Context, p *part, sorter *mergetree.Sor
 	if err != nil {
 		return nil, errors.Join(err, sorted.Close())
 	}
-	if err := data.WriteAll(ctx, mergetree.Renumber(sorted, 0)); err != nil {
+	if err := data.WriteAll(ctx, mergetree.Renumber(sorted, p.sequence)); err != nil {
 		return nil, err
 	}
 	made, err := data.Close()

@@ -103,17 +103,12 @@ func (r *router) route(ctx context.Context, b *row.Batch) error {
 	}
 	r.touched = r.touched[:0]
 	for i := range b.Rows {
-		for k, column := range r.keys {
-			r.values[k] = b.Columns[column].Value(i)
-		}
-		r.key = row.AppendBinary(r.key[:0], r.keyTypes, r.values)
 		g := r.last
-		if g == nil || string(g.partition[arityBytes:]) != string(r.key) {
+		if g == nil || len(r.keys) > 0 {
 			var err error
-			if g, err = r.group(ctx, r.values); err != nil {
+			if g, err = r.groupOf(ctx, b, i); err != nil {
 				return err
 			}
-			r.last = g
 		}
 		p, err := r.partOf(ctx, g, b, i)
 		if err != nil {
@@ -125,6 +120,22 @@ func (r *router) route(ctx context.Context, b *row.Batch) error {
 		p.rows = append(p.rows, int32(i))
 	}
 	return nil
+}
+
+// groupOf is the partition of a row.
+func (r *router) groupOf(ctx context.Context, b *row.Batch, i int) (*group, error) {
+	for k, column := range r.keys {
+		r.values[k] = b.Columns[column].Value(i)
+	}
+	r.key = row.AppendBinary(r.key[:0], r.keyTypes, r.values)
+	if g := r.last; g != nil && string(g.partition[arityBytes:]) == string(r.key) {
+		return g, nil
+	}
+	g, err := r.group(ctx, r.values)
+	if err == nil {
+		r.last = g
+	}
+	return g, err
 }
 
 // partOf is the part of a row of a partition.

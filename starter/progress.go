@@ -107,6 +107,9 @@ func query(ctx context.Context, cl client.Client, workflowID string, into any) b
 func (p *progress) show(t workflows.TableProgress) {
 	if p.bars == nil {
 		text := fmt.Sprintf("%s: %s, %d of %d units, %d rows, %s", t.Table, t.Phase, t.Done, t.Units, t.Counts.RowsRead, bytesText(t.Counts.Bytes))
+		if t.Merges > 0 {
+			text += fmt.Sprintf(", %d of %d merges", t.Merged, t.Merges)
+		}
 		if p.last[t.Table] != text && time.Since(p.said) > 10*time.Second {
 			fmt.Fprintln(p.out, text)
 			p.last[t.Table], p.said = text, time.Now()

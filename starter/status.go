@@ -127,7 +127,11 @@ func (c *cli) showRun(ctx context.Context, cl client.Client, e *workflowpb.Workf
 	w := c.newTable()
 	w.AppendHeader(table.Row{"table", "phase", "units", "in flight", "rows read", "of about", "bytes"})
 	for _, t := range tables {
-		w.AppendRow(table.Row{t.Table, t.Phase, fmt.Sprintf("%d/%d", t.Done, t.Units), t.InFlight, t.Counts.RowsRead, t.RowsPlan, bytesText(t.Counts.Bytes)})
+		units := fmt.Sprintf("%d/%d", t.Done, t.Units)
+		if t.Merges > 0 {
+			units += fmt.Sprintf(", merges %d/%d", t.Merged, t.Merges)
+		}
+		w.AppendRow(table.Row{t.Table, t.Phase, units, t.InFlight, t.Counts.RowsRead, t.RowsPlan, bytesText(t.Counts.Bytes)})
 	}
 	fmt.Fprintln(c.stdout, w.Render())
 	return nil

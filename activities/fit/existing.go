@@ -24,9 +24,7 @@ func Existing(w Wanted, s Shards, target *schema.Table) (*Fitted, error) {
 	if a, b := strings.Join(f.target.PartitionKeys, ", "), strings.Join(w.PartitionKeys, ", "); a != b {
 		f.differ("the target is partitioned by (%s), the job says (%s)", a, b)
 	}
-	if want, has := w.Options[schema.OptionBucket], f.target.Options[schema.OptionBucket]; want != "" && want != has {
-		f.differ("the target has bucket = %s, the job says %s", cmp.Or(has, "-1"), want)
-	}
+	f.buckets()
 	f.key()
 	f.columns()
 	planned := f.target
@@ -57,6 +55,21 @@ type fitting struct {
 
 func (f *fitting) differ(format string, args ...any) {
 	f.diffs = append(f.diffs, fmt.Sprintf(format, args...))
+}
+
+// buckets compares the numbers of buckets. A refresh that replaces all rows may have another one than before; until it is
+// committed the files that are there keep theirs, and writers of other engines wait for it.
+func (f *fitting) buckets() {
+	want, has := f.wanted.Options[schema.OptionBucket], f.target.Options[schema.OptionBucket]
+	if want == "" || want == has {
+		return
+	}
+	const why = "the target has bucket = %s, the job says %s"
+	if !f.wanted.Overwrite || f.strict() {
+		f.differ(why, cmp.Or(has, "-1"), want)
+		return
+	}
+	f.change(schema.SetOption(schema.OptionBucket, want), why, cmp.Or(has, "-1"), want)
 }
 
 func (f *fitting) strict() bool { return f.wanted.Drift == source.DriftStrict }

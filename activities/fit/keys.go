@@ -23,9 +23,6 @@ func (f *Fitted) Keys(w Wanted, s Shards) ([]string, error) {
 	if err != nil {
 		return refuse("%w", err)
 	}
-	if !w.Overwrite {
-		return refuse("adding rows to a key table (mode: append) is not available yet: use mode: full-refresh")
-	}
 	if o.Bucket == schema.BucketUnaware {
 		return refuse("it needs a number of buckets, which bound how many activities merge rows at once and in what portions readers read: "+
 			"set target.bucket, for about %s as these are to %d", s.size(), s.buckets())
@@ -39,8 +36,13 @@ func (f *Fitted) Keys(w Wanted, s Shards) ([]string, error) {
 	if err == nil {
 		err = merges.CheckWritable()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return refuse("%w", err)
+	case !w.Overwrite && merges.Engine == mergetree.FirstRow:
+		return refuse("its merge-engine = first-row hides rows that are added until a compaction of another engine: use mode: full-refresh")
+	case !w.Overwrite && merges.Producer == mergetree.ProducerInput:
+		return refuse("its changelog-producer = input needs changelog files of added rows, which runs do not write yet: use mode: full-refresh")
 	}
 	return f.noteKeys(w, s, o.Bucket, merges), nil
 }
@@ -79,6 +81,13 @@ func (f *Fitted) noteKeys(w Wanted, s Shards, buckets int, merges *mergetree.Spe
 		strings.Join(f.Planned.PrimaryKeys, ", "), buckets, sizeText(rows/int64(buckets), bytes/int64(buckets)))
 	if advised := s.buckets(); buckets > 4*advised && buckets > 16 || advised > 4*buckets {
 		note += fmt.Sprintf("; for 200 MB to 1 GB each, target.bucket would be %d in all", advised)
+	}
+	if !w.Overwrite {
+		note += "; rows replace those of the table with the same key"
+		if len(merges.Sequence) > 0 {
+			note += " unless these are later by sequence.field"
+		}
+		note += ", and nothing is deleted"
 	}
 	if f.keyTellsShards(s) {
 		return []string{note}

@@ -78,6 +78,11 @@ func (c *Committer) checkChanges(ctx context.Context, req *Request, table *schem
 	if h.latest != nil && h.latest.IndexManifest != "" && (s != nil || req.Kind == snapshot.Compact) {
 		return &Error{Snapshot: h.latest.ID, Err: fmt.Errorf("%w: the table has index files, of which a part cannot be replaced", ErrRefused)}
 	}
+	if req.Kind == snapshot.Append && req.Alone {
+		if s, err = bucketsOf(req, layout); err != nil {
+			return err
+		}
+	}
 	if err := c.conflicts(ctx, h, req, s); err != nil {
 		return err
 	}
@@ -88,9 +93,19 @@ func fenced(h *history) error {
 	return &Error{Snapshot: h.fence.ID, Err: ErrFenced, Hint: "start a new run"}
 }
 
-// conflicts refuses an overwrite that would remove what others added since the base.
+// conflicts refuses an overwrite that would remove what others added since the base, and an append to buckets that others
+// added to since, if it had to be alone there.
 func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, within *scope) error {
-	if req.Kind != snapshot.Overwrite || req.AllowForeign {
+	switch req.Kind {
+	case snapshot.Overwrite:
+		if req.AllowForeign {
+			return nil
+		}
+	case snapshot.Append:
+		if !req.Alone {
+			return nil
+		}
+	default:
 		return nil
 	}
 	var foreign []*snapshot.Snapshot
@@ -114,6 +129,13 @@ func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, wit
 			break
 		}
 		list = append(list, fmt.Sprintf("%d (%s, %+d rows, by %s)", s.ID, s.CommitKind, s.DeltaRecordCount, s.CommitUser))
+	}
+	if req.Kind == snapshot.Append {
+		return &Error{
+			Snapshot: foreign[0].ID,
+			Err:      fmt.Errorf("%w: others added rows to the same buckets since snapshot %d, and which rows are the later ones is not known: %s", ErrConflict, req.Base, strings.Join(list, ", ")),
+			Hint:     "run again to load on top of it",
+		}
 	}
 	return &Error{
 		Snapshot: foreign[0].ID,

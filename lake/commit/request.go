@@ -33,6 +33,9 @@ type Request struct {
 	Base snapshot.ID
 	// AllowForeign lets an Overwrite remove what another writer added after Base.
 	AllowForeign bool
+	// Alone tells that an Append's rows were numbered as those of the only writer of their buckets: it is refused when another
+	// writer added to one of these after Base, whose rows and the request's would not know which is the later.
+	Alone bool
 	// AllowEmpty publishes a snapshot even for an Append without files. Otherwise there is none, as in Java.
 	AllowEmpty bool
 	// Properties and Watermark go into the snapshot; the watermark, in milliseconds since 1970, never lowers the table's.

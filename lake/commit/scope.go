@@ -23,8 +23,30 @@ type Replace struct {
 	Touched bool
 }
 
-// scope is a set of partitions; nil is the whole table.
-type scope struct{ filter *partition.Filter }
+// scope is a set of partitions, or of some of their buckets; nil is the whole table.
+type scope struct {
+	filter  *partition.Filter
+	buckets map[bucket]bool // nil means all
+}
+
+// bucket is one of a partition's.
+type bucket struct {
+	partition string
+	number    int32
+}
+
+// bucketsOf are those that a request adds to.
+func bucketsOf(req *Request, layout *partition.Layout) (*scope, error) {
+	s, err := touched(req, layout)
+	if err != nil {
+		return nil, err
+	}
+	s.buckets = map[bucket]bool{}
+	for _, m := range req.Messages {
+		s.buckets[bucket{string(m.Partition), m.Bucket}] = true
+	}
+	return s, nil
+}
 
 // scopeOf returns what a request takes away, and refuses new files outside of it.
 func scopeOf(req *Request, layout *partition.Layout) (*scope, error) {
@@ -46,7 +68,7 @@ func scopeOf(req *Request, layout *partition.Layout) (*scope, error) {
 			return nil, refusal("file %s lies outside of the partitions that are replaced", m.Data.NewFiles[0].Name)
 		}
 	}
-	return &scope{filter}, nil
+	return &scope{filter: filter}, nil
 }
 
 // touched is the set of partitions for which the request has files.
@@ -64,7 +86,7 @@ func touched(req *Request, layout *partition.Layout) (*scope, error) {
 			return nil, refusal("a message's partition: %w", err)
 		}
 	}
-	return &scope{filter}, nil
+	return &scope{filter: filter}, nil
 }
 
 // entries chooses the live files of the scope.
@@ -76,7 +98,9 @@ func (s *scope) entries() manifest.Filter {
 		Manifest: func(m *manifest.FileMeta) bool {
 			return s.filter.MaySelect(m.PartitionStats.Min, m.PartitionStats.Max, m.PartitionStats.NullCounts)
 		},
-		Entry: func(e *manifest.Entry) bool { return s.filter.Selects(e.Partition) },
+		Entry: func(e *manifest.Entry) bool {
+			return s.filter.Selects(e.Partition) && (s.buckets == nil || s.buckets[bucket{string(e.Partition), e.Bucket}])
+		},
 	}
 }
 

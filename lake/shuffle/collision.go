@@ -54,6 +54,22 @@ func (c *Collisions) Met(kept, next *row.Batch) error {
 // Full tells whether as many are noted as may be.
 func (c *Collisions) Full() bool { return c.most > 0 && len(c.List) >= c.most }
 
+// Text lists what is noted, a line for each, with where the rows are from by their sequence numbers.
+func (c *Collisions) Text(from func(sequence int64) string) string {
+	var b strings.Builder
+	for _, x := range c.List {
+		if kept, next := from(x.Kept), from(x.Next); kept == next {
+			fmt.Fprintf(&b, "\n  %s: twice in %s", x.Key, kept)
+		} else {
+			fmt.Fprintf(&b, "\n  %s: in %s and in %s", x.Key, kept, next)
+		}
+	}
+	if c.Full() {
+		b.WriteString("\n  … and perhaps more")
+	}
+	return b.String()
+}
+
 // key is a row's primary key for people.
 func (c *Collisions) key(b *row.Batch) string {
 	var parts []string
