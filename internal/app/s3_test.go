@@ -68,7 +68,7 @@ func TestRunIntoS3UnderFaults(t *testing.T) {
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	b := newBucket(t)
 	database, rows := shards(t, m)
-	b.Choose = s3proxy.Random(11, 0.05)
+	b.Choose(s3proxy.Random(11, 0.05))
 	for run := range 2 {
 		result, err := runJob(t, b.job(m, database), fmt.Sprint("r", run))
 		require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestRunIntoS3UnderFaults(t *testing.T) {
 		require.ElementsMatch(t, rows, testenv.Referee(t).Read(t, b.folder, "ods.d", 0))
 	}
 	require.NoError(t, testenv.RustReader(t).Check(t, b.folder, "ods.d", 0))
-	b.Choose = nil
+	b.Choose(nil)
 	require.ElementsMatch(t, rows, testenv.RustReader(t).ReadThrough(t, map[string]string{
 		"warehouse": "s3://" + b.name + "/lake", "s3.endpoint": b.Endpoint, "s3.region": "us-east-1", "s3.path-style-access": "true",
 		"s3.access-key": testenv.S3User, "s3.secret-key": testenv.S3Password,
@@ -162,11 +162,11 @@ func TestKeysThatExpireInARun(t *testing.T) {
 	require.NoError(t, err)
 	writer, committer := &activities.Writer{Env: env, Producer: "tributary/test"}, &activities.Committer{Env: env}
 	expired := func(do func() error) {
-		b.Choose = func(*http.Request) s3proxy.Fault { return s3proxy.Expired }
+		b.Choose(func(*http.Request) s3proxy.Fault { return s3proxy.Expired })
 		err := do()
 		require.ErrorIs(t, err, fs.ErrPermission)
 		require.ErrorContains(t, err, "the credentials have expired: renew them where the worker gets them from, then let the run go on")
-		b.Choose = nil
+		b.Choose(nil)
 	}
 	for unit := range planned.Units {
 		write := func() error {

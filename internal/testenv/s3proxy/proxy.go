@@ -42,15 +42,22 @@ const (
 type Proxy struct {
 	// Endpoint is the proxy's own address.
 	Endpoint string
-	// Choose tells what befalls a request; nil is nothing. It may be called at the same time.
-	Choose func(*http.Request) Fault
-	// Change may change a request before it is passed on.
+	// Change may change a request before it is passed on. It is set before the first one.
 	Change func(*http.Request) error
 	// Requests counts those that came in.
 	Requests atomic.Int64
 
 	server string
 	client *http.Transport
+	choose atomic.Pointer[func(*http.Request) Fault]
+}
+
+// Choose sets what befalls requests from now on; nil is nothing. The function may be called at the same time.
+func (p *Proxy) Choose(fault func(*http.Request) Fault) {
+	if fault == nil {
+		fault = func(*http.Request) Fault { return None }
+	}
+	p.choose.Store(&fault)
 }
 
 // NewProxy starts a proxy before a server, for the length of the test.
@@ -85,8 +92,8 @@ func Random(seed uint64, share float64) func(*http.Request) Fault {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.Requests.Add(1)
 	fault := None
-	if p.Choose != nil {
-		fault = p.Choose(r)
+	if choose := p.choose.Load(); choose != nil {
+		fault = (*choose)(r)
 	}
 	switch fault {
 	case InternalError:

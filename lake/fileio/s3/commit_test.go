@@ -28,7 +28,7 @@ var commits = flag.Int("commits", 48, "how many commits the committers of the ra
 func TestCommitRace(t *testing.T) {
 	server := theServer(t)
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
-	proxy.Choose = s3proxy.Random(3, 0.05)
+	proxy.Choose(s3proxy.Random(3, 0.05))
 	uri := "s3://" + server.Bucket(t) + "/lake"
 	raceToCommit(t, *commits, func() *s3.Store { return newStore(t, newClient(t, proxy.Endpoint), uri) })
 }

@@ -30,7 +30,7 @@ func TestEverythingCompletesUnderFaults(t *testing.T) {
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
 	bucket := server.Bucket(t)
 	s := newStore(t, newClient(t, proxy.Endpoint), "s3://"+bucket+"/lake")
-	proxy.Choose = s3proxy.Random(7, 0.05)
+	proxy.Choose(s3proxy.Random(7, 0.05))
 
 	sizes := []int{0, 1, 1000, 300_000, 8 << 20, 8<<20 + 1, 21_000_000}
 	content := func(i int) []byte {
@@ -119,9 +119,7 @@ func TestCompletedWithoutAnAnswer(t *testing.T) {
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
 	s := newStore(t, newClient(t, proxy.Endpoint), "s3://"+server.Bucket(t))
 	for _, times := range []int64{1, 3} {
-		proxy.Choose = once(times, s3proxy.LostReply, func(r *http.Request) bool {
-			return r.Method == http.MethodPost && strings.Contains(r.URL.RawQuery, "uploadId=")
-		})
+		proxy.Choose(once(times, s3proxy.LostReply, method(http.MethodPost, "uploadId=")))
 		data := bytes.Repeat([]byte("0123456789"), 1_000_000)
 		require.NoError(t, fileio.WriteFile(t.Context(), s, "f", data))
 		back, err := fileio.ReadFile(t.Context(), s, "f", 1<<30)
@@ -136,7 +134,7 @@ func TestConflictIsTriedAgain(t *testing.T) {
 	server := theServer(t)
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
 	s := newStore(t, newClient(t, proxy.Endpoint), "s3://"+server.Bucket(t))
-	proxy.Choose = once(3, s3proxy.Conflict, method(http.MethodPut, ""))
+	proxy.Choose(once(3, s3proxy.Conflict, method(http.MethodPut, "")))
 	require.NoError(t, s.CreateExclusive(t.Context(), "snapshot-1", []byte("mine")))
 	require.ErrorIs(t, s.CreateExclusive(t.Context(), "snapshot-1", []byte("theirs")), fileio.ErrExist)
 }
@@ -158,7 +156,7 @@ func TestFailedUploadIsAborted(t *testing.T) {
 	server := theServer(t)
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
 	s := newStore(t, newClient(t, proxy.Endpoint), "s3://"+server.Bucket(t))
-	proxy.Choose = once(math.MaxInt64, s3proxy.Expired, method(http.MethodPut, "partNumber=2&"))
+	proxy.Choose(once(math.MaxInt64, s3proxy.Expired, method(http.MethodPut, "partNumber=2&")))
 	err := fileio.WriteFile(t.Context(), s, "f", make([]byte, 30<<20))
 	require.ErrorIs(t, err, fs.ErrPermission)
 	require.ErrorContains(t, err, "the credentials have expired: renew them")
@@ -171,7 +169,7 @@ func TestExpiredKeys(t *testing.T) {
 	proxy := s3proxy.NewProxy(t, server.Endpoint)
 	s := newStore(t, newClient(t, proxy.Endpoint), "s3://"+server.Bucket(t))
 	require.NoError(t, s.CreateExclusive(t.Context(), "a", []byte("x")))
-	proxy.Choose = func(*http.Request) s3proxy.Fault { return s3proxy.Expired }
+	proxy.Choose(func(*http.Request) s3proxy.Fault { return s3proxy.Expired })
 	for name, do := range map[string]func() error{
 		"create": func() error { return s.CreateExclusive(t.Context(), "b", []byte("x")) },
 		"open":   func() error { _, err := s.Open(t.Context(), "a"); return err },
