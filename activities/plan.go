@@ -266,6 +266,9 @@ func splitAll(ctx context.Context, s *Session, d *draft) error {
 		if err != nil {
 			return fmt.Errorf("split %s: %w", d.tables[i].Shard, err)
 		}
+		if s.Moments != nil {
+			splits = units.Whole(splits)
+		}
 		for j := range splits {
 			splits[j].Shard = i
 		}

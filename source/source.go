@@ -89,7 +89,7 @@ type KeyRange struct {
 	Columns []string `json:"columns"`
 	// Lower is exclusive; empty for the shard's first range, which has no lower bound.
 	Lower []string `json:"lower,omitempty"`
-	// Upper is inclusive, and always set unless Null is.
+	// Upper is inclusive, and always set unless Null is, or all keys up to now are wanted, whatever was added after the plan.
 	Upper []string `json:"upper,omitempty"`
 	// Nullable tells that the only column may be NULL. Then one split of the shard has Null set.
 	Nullable bool `json:"nullable,omitempty"`

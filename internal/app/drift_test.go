@@ -44,6 +44,15 @@ func runJob(t *testing.T, job json.RawMessage, run string) (*activities.TableRes
 		_, err := writer.Write(t.Context(), activities.WriteInput{TableRun: part, Unit: unit})
 		require.NoError(t, err)
 	}
+	if planned.Keyed {
+		merger := &activities.Merger{Env: env, Producer: "tributary/test"}
+		merges, err := merger.PlanMerges(t.Context(), activities.PlanMergesInput{TableRun: part})
+		require.NoError(t, err)
+		for n := range merges.Merges {
+			_, err := merger.Merge(t.Context(), activities.MergeInput{TableRun: part, Merge: n})
+			require.NoError(t, err)
+		}
+	}
 	return (&activities.Committer{Env: env}).Commit(t.Context(), activities.CommitInput{TableRun: part})
 }
 

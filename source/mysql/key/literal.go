@@ -112,17 +112,42 @@ func Condition(k source.KeyRange) (string, error) {
 	if k.Null {
 		return names[0] + " IS NULL", nil
 	}
+	switch {
+	case len(k.Upper) > 0:
+	case len(k.Lower) > 0:
+		return conditionAbove(names, k)
+	case k.Nullable:
+		return names[0] + " IS NOT NULL", nil
+	}
 	if len(k.Upper) != len(names) || len(k.Lower) != 0 && len(k.Lower) != len(names) {
 		return "", fmt.Errorf("bounds of %d and %d values for key columns %q", len(k.Lower), len(k.Upper), k.Columns)
 	}
+	if err := checkLiterals(k); err != nil {
+		return "", err
+	}
+	return Between(names, k.Lower, k.Upper, "<="), nil
+}
+
+// conditionAbove is that of a range without an upper bound.
+func conditionAbove(names []string, k source.KeyRange) (string, error) {
+	if len(k.Lower) != len(names) {
+		return "", fmt.Errorf("a bound of %d values for key columns %q", len(k.Lower), k.Columns)
+	}
+	if err := checkLiterals(k); err != nil {
+		return "", err
+	}
+	return Between(names, k.Lower, nil, ""), nil
+}
+
+func checkLiterals(k source.KeyRange) error {
 	for _, bound := range [][]string{k.Lower, k.Upper} {
 		for i, l := range bound {
 			if !literalShape.MatchString(l) {
-				return "", fmt.Errorf("bound %.200q of key column %q is no literal", l, k.Columns[i])
+				return fmt.Errorf("bound %.200q of key column %q is no literal", l, k.Columns[i])
 			}
 		}
 	}
-	return Between(names, k.Lower, k.Upper, "<="), nil
+	return nil
 }
 
 // Between is the condition for keys above lower, if there is one, and below upper, if there is one, or with <= at it.

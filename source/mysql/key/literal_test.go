@@ -48,7 +48,10 @@ func TestLiterals(t *testing.T) {
 func TestCondition(t *testing.T) {
 	abc := []string{"a", "b", "c`"}
 	for want, k := range map[string]source.KeyRange{
-		"`a` IS NULL":                      {Columns: abc[:1], Nullable: true, Null: true},
+		"`a` IS NULL":     {Columns: abc[:1], Nullable: true, Null: true},
+		"`a` IS NOT NULL": {Columns: abc[:1], Nullable: true},
+		"`a` > 1":         {Columns: abc[:1], Lower: []string{"1"}},
+		"`a` >= 1 AND (`a` > 1 OR (`a` = 1 AND `b` > 2))": {Columns: abc[:2], Lower: []string{"1", "2"}},
 		"`a` <= 5":                         {Columns: abc[:1], Upper: []string{"5"}},
 		"`a` > 1 AND `a` <= 5":             {Columns: abc[:1], Lower: []string{"1"}, Upper: []string{"5"}},
 		"`a` = 1 AND `b` > 2 AND `b` <= 3": {Columns: abc[:2], Lower: []string{"1", "2"}, Upper: []string{"1", "3"}},
@@ -66,6 +69,8 @@ func TestCondition(t *testing.T) {
 		{},
 		{Columns: abc[:1]},
 		{Columns: abc[:2], Upper: []string{"1"}},
+		{Columns: abc[:2], Lower: []string{"1"}},
+		{Columns: abc[:1], Lower: []string{"SLEEP(5)"}},
 		{Columns: abc[:2], Lower: []string{"1"}, Upper: []string{"1", "2"}},
 		{Columns: abc[:1], Upper: []string{"1 OR 1=1"}},
 		{Columns: abc[:1], Upper: []string{""}},
