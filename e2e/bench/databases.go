@@ -45,7 +45,7 @@ func serverOf(s shape, shard int) int { return shard * servers / s.Shards() }
 func script(s shape, shard int) string {
 	text := wideSQL
 	switch s.Name {
-	case narrowName:
+	case narrowName, keyedName:
 		text = narrowSQL
 	case lineitemName:
 		text = lineitemSQL

@@ -31,6 +31,8 @@ const (
 	smallName = "small"
 	// lineitemName is TPC-H's table of scale factor 1, in eight parts.
 	lineitemName = "lineitem"
+	// keyedName is the narrow tables into a key table of sixteen buckets.
+	keyedName = "keyed"
 )
 
 // shape is one kind of table, and the rows of each of its shards.
@@ -42,8 +44,11 @@ type shape struct {
 
 // Table is the name of its tables. It tells sizes apart, so that tables of all sizes lie side by side.
 func (s shape) Table() string {
-	if s.Name == lineitemName {
+	switch s.Name {
+	case lineitemName:
 		return "lineitem_sf1"
+	case keyedName:
+		return shape{Name: narrowName, Rows: s.Rows}.Table()
 	}
 	return fmt.Sprintf("%s_%d", s.Name, s.Rows)
 }
@@ -69,7 +74,7 @@ func (s shape) Total() int64 {
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
-	all := []shape{{Name: narrowName}, {Name: wideName}, {Name: smallName}, {Name: lineitemName}}
+	all := []shape{{Name: narrowName}, {Name: wideName}, {Name: smallName}, {Name: lineitemName}, {Name: keyedName}}
 	var which string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -77,7 +82,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.Int64Var(&all[0].Rows, "narrow-rows", 1_000_000, "`rows` of each of the four narrow shards")
 	fs.Int64Var(&all[1].Rows, "wide-rows", 250_000, "`rows` of each of the four wide shards")
 	fs.Int64Var(&all[2].Rows, "small-rows", 200_000, "`rows` of the small job's only table")
-	fs.StringVar(&which, "shapes", "narrow,wide,small,lineitem", "the `tables` to measure")
+	fs.StringVar(&which, "shapes", "narrow,wide,small,lineitem,keyed", "the `tables` to measure")
 	fs.IntVar(&o.parallelism, "parallelism", 4, "`splits` in flight")
 	fs.StringVar(&o.memory, "memory", "", "the worker's --memory, such as 512MiB; empty leaves its default")
 	fs.StringVar(&o.jsonFile, "json", "", "append a line of JSON for each measurement to this `file`")
@@ -89,10 +94,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		}
 		return o, errUsage
 	}
+	all[4].Rows = all[0].Rows
 	for name := range strings.SplitSeq(which, ",") {
 		i := slices.IndexFunc(all, func(s shape) bool { return s.Name == name })
 		if i < 0 {
-			fmt.Fprintf(stderr, "bench: -shapes knows narrow, wide, small and lineitem, not %q\n", name)
+			fmt.Fprintf(stderr, "bench: -shapes knows narrow, wide, small, lineitem and keyed, not %q\n", name)
 			return o, errUsage
 		}
 		o.shapes = append(o.shapes, all[i])

@@ -78,14 +78,19 @@ func (p product) job(s shape, warehouse string) map[string]any {
 			"password": "${env:" + passwordVariable + "}", "databases": "shop_*", "tls": map[string]any{"mode": "disabled"},
 		})
 	}
+	table := map[string]any{
+		"name": s.Name, "match": s.Table(), "mode": "full-refresh",
+		"provenance": false, // the floor has no such columns
+		"target":     map[string]any{"database": "bench", "table": s.Name},
+	}
+	if s.Name == keyedName {
+		table["primary_key"] = []string{"id"}
+		table["target"].(map[string]any)["bucket"] = 16
+	}
 	return map[string]any{
 		"job":    "bench-" + s.Name,
 		"source": map[string]any{"instances": instances},
-		"tables": []any{map[string]any{
-			"name": s.Name, "match": s.Table(), "mode": "full-refresh",
-			"provenance": false, // the floor has no such columns
-			"target":     map[string]any{"database": "bench", "table": s.Name},
-		}},
+		"tables": []any{table},
 		"target": map[string]any{"warehouse": "file://" + warehouse},
 		"run":    map[string]any{"parallelism": p.parallelism},
 	}

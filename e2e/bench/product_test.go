@@ -106,6 +106,7 @@ func TestParse(t *testing.T) {
 	require.EqualValues(t, 1_000_000, o.shapes[1].Total())
 	require.EqualValues(t, 200_000, o.shapes[2].Total())
 	require.EqualValues(t, 6_001_215, o.shapes[3].Total(), "as TPC-H says")
+	require.Equal(t, o.shapes[0].Table(), o.shapes[4].Table(), "a key table is made of the narrow ones")
 
 	o, err = parse(strings.Fields("-shapes wide -wide-rows 10 -rounds 1"), &said)
 	require.NoError(t, err)
