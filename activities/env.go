@@ -57,6 +57,8 @@ type TableSpec struct {
 	Drift source.DriftPolicy
 	// EmptyTarget lets an empty source empty a target that has rows (empty_source: empty).
 	EmptyTarget bool
+	// Checksums lets every unit's files be read again and compared with what was read (verify: checksums).
+	Checksums bool
 	// Retention is how long a settled run's ledger is kept.
 	Retention time.Duration
 	// PackRows is up to how many estimated rows small splits are packed into one unit; 0 packs none.

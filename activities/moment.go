@@ -71,7 +71,7 @@ func (c *momentCopy) read(ctx context.Context, m Moment) error {
 			return m.Read(ctx, i, r, emit)
 		}
 		g.Go(func() error {
-			l, err := c.copy(ctx, from, c.take, out)
+			l, err := c.copy(ctx, c.table, from, c.take, out)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.done.Add(l)

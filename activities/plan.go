@@ -321,7 +321,7 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 	p := &ledger.Plan{
 		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
 		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: notes.Names(d.merged.LeftOut),
-		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, LastWins: spec.LastWins,
+		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, LastWins: spec.LastWins, Checksums: spec.Checksums,
 		Consistency: r.session.Source.Consistency(), Readers: u.Readers, Retention: spec.Retention,
 		Shapes: u.Shapes, Shards: len(d.tables), Units: len(u.Units),
 	}
@@ -329,6 +329,9 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 		p.Splits += len(d.splits[i])
 		p.Rows += t.Rows
 		p.Bytes += t.Bytes
+	}
+	if p.Keyed && p.Checksums {
+		return nil, nil, fmt.Errorf("%w: verify: checksums is not available yet for key tables, as %s is: use counts", ErrPlanRefused, spec.Target)
 	}
 	if p.Keyed && p.Splits > sink.MaxSplits {
 		return nil, nil, fmt.Errorf("%w: %d splits are more than the %d that rows of a key table can be numbered by: raise split.rows", ErrPlanRefused, p.Splits, sink.MaxSplits)

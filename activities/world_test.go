@@ -53,6 +53,7 @@ type testTable struct {
 	MergeBytes     int64             `json:"merge_bytes"`
 	SortBytes      int               `json:"sort_bytes"`
 	Options        map[string]string `json:"options"`
+	Checksums      bool              `json:"checksums"`
 }
 
 func (j testJob) json(t testing.TB) json.RawMessage {
@@ -106,7 +107,7 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 			Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
 			Overwrite: !t.Append, ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
 			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, SerializerVersion: t.Serializer,
-			Drift: source.DriftPolicy(t.Drift),
+			Drift: source.DriftPolicy(t.Drift), Checksums: t.Checksums,
 		})
 	}
 	return out, nil

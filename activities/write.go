@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-lake/tributary/activities/units"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/source"
@@ -183,7 +184,7 @@ func (a *attempt) write(ctx context.Context, table *lake.Table, out sink.Sink) (
 		left = left[1:]
 		return s, true
 	}
-	l, err := a.copy(ctx, a.session.Source.Read, next, out)
+	l, err := a.copy(ctx, table, a.session.Source.Read, next, out)
 	if err != nil {
 		return nil, l.Counts, err
 	}
@@ -202,9 +203,13 @@ func (a *attempt) sinks() sink.Options {
 }
 
 // copy reads and writes splits until there is no next one, and closes the files.
-func (a *attempt) copy(ctx context.Context, from pipe.Read, next func() (ledger.UnitSplit, bool), out sink.Sink) (sink.Leavings, error) {
+func (a *attempt) copy(ctx context.Context, table *lake.Table, from pipe.Read, next func() (ledger.UnitSplit, bool), out sink.Sink) (sink.Leavings, error) {
 	p := pipe.Pipe{Out: out, Rows: &a.rows, Bytes: &a.written}
+	if a.plan.Checksums {
+		p.Sum = &row.Checksum{}
+	}
 	var counts ledger.Counts
+	var splits []ledger.UnitSplit
 	for s, ok := next(); ok; s, ok = next() {
 		out.Begin(s)
 		stats, written, err := p.Copy(ctx, from, a.read(s))
@@ -214,11 +219,15 @@ func (a *attempt) copy(ctx context.Context, from pipe.Read, next func() (ledger.
 		if err != nil {
 			return sink.Leavings{}, err
 		}
+		splits = append(splits, s)
 		counts.RowsRead += stats.Rows
 		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
 	}
 	l, err := out.Finish(ctx)
 	l.Counts = l.Counts.Add(counts)
+	if err == nil && p.Sum != nil {
+		err = readAgain(ctx, table, l, p.Sum, splits)
+	}
 	return l, err
 }
 

@@ -77,7 +77,7 @@ func notYetOtherCases() map[string]fault {
 		"run.consistency": top("run: {consistency: exact}",
 			"job.yaml:2:20: run.consistency: exact is not available yet; available: split, shard, instance"),
 		"run.verify": top("run: {verify: source}",
-			"job.yaml:2:15: run.verify: source is not available yet; available: none, counts"),
+			"job.yaml:2:15: run.verify: source is not available yet; available: none, counts, checksums"),
 	}
 }
 

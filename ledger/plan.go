@@ -38,6 +38,8 @@ type Plan struct {
 	// rows empty a target that has some.
 	ReplaceForeign bool `json:"replace_foreign,omitempty"`
 	EmptyTarget    bool `json:"empty_target,omitempty"`
+	// Checksums tells that every unit's files are read again and compared with what was read.
+	Checksums bool `json:"checksums,omitempty"`
 	// Consistency that the rows are read with.
 	Consistency string `json:"consistency"`
 	// Readers is by how many connections a unit is read, where it is more than one.

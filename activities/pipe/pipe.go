@@ -27,6 +27,8 @@ type Pipe struct {
 	Out Out
 	// Rows and Bytes are counted up as they are written.
 	Rows, Bytes *atomic.Int64
+	// Sum takes the checksum of the rows as they come from the reader, when it is asked for.
+	Sum *row.Checksum
 	// told is what was added to Bytes already.
 	told int64
 }
@@ -45,6 +47,9 @@ func (p *Pipe) Copy(ctx context.Context, from Read, r source.Read) (stats source
 	g.Go(func() (err error) {
 		defer close(full)
 		stats, err = from(reading, r, func(b *row.Batch) (*row.Batch, error) {
+			if p.Sum != nil {
+				p.Sum.Add(b)
+			}
 			full <- b // never waits: there are no more batches than room
 			select {
 			case next := <-free:

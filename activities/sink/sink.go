@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/ledger"
 )
@@ -57,6 +58,16 @@ func (l *Leavings) Add(more Leavings) {
 	l.messages = append(l.messages, more.messages...)
 	l.sorted = append(l.sorted, more.sorted...)
 	l.Counts = l.Counts.Add(more.Counts)
+}
+
+// ReadAgain reads the data files that are left, and gives the checksum of their rows.
+func (l Leavings) ReadAgain(ctx context.Context, table *lake.Table) (*row.Checksum, error) {
+	var sum row.Checksum
+	err := table.ReadMessages(ctx, l.messages, func(b *row.Batch) error {
+		sum.Add(b)
+		return nil
+	})
+	return &sum, err
 }
 
 // File is what the unit's claim refers to.

@@ -31,6 +31,7 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Overwrite:      t.Mode == config.FullRefresh,
 		ReplaceForeign: t.OnConflict == config.ReplaceOnConflict,
 		EmptyTarget:    t.EmptySource == config.EmptyTarget,
+		Checksums:      job.Run.Verify == config.VerifyChecksums,
 		Retention:      job.Run.Retention,
 		Where:          t.Where,
 		Drift:          source.DriftPolicy(t.Drift),

@@ -11,9 +11,10 @@ import (
 	"github.com/tributary-lake/tributary/lake/snapshot"
 )
 
+// A hundred appends by ten committers at once: all are there, and their snapshots are contiguous.
 func TestRace(t *testing.T) {
 	b := newBed(t, local(t, t.TempDir()), nil)
-	const committers, appends = 8, 12
+	const committers, appends = 10, 10
 	var group sync.WaitGroup
 	errs := make([]error, committers)
 	requests := make([][]Request, committers)
