@@ -136,7 +136,7 @@ func settles(d design, w world) error {
 	return fmt.Errorf("force ends as %s", stepName(a.end))
 }
 
-var deep = flag.Bool("deep", false, "let more go wrong at once: millions of states instead of hundreds of thousands")
+var deep = flag.Bool("deep", false, "let more go wrong at once: a million states instead of some two hundred thousand")
 
 // scenarios are who works on a run, and what else happens.
 func scenarios() map[string]world {
