@@ -55,6 +55,7 @@ fuzz: ## every fuzz target for FUZZTIME (5s)
 bench: ## time and memory of large commits; uploads to S3 beside the SDK; then rows a second, CPU and peak memory beside the MariaDB client (BENCH='-rounds 2 -shapes wide')
 	go run ./e2e/bench/commits
 	cd e2e/bench/uploads && GOWORK=off go test -run '^$$' -bench . -benchtime 4x -count 2
+	go run ./e2e/bench/scale
 	go run ./e2e/bench $(BENCH)
 
 # What a row costs in each stage, in processor time, which holds on a busy machine too.

@@ -65,6 +65,8 @@ type TableSpec struct {
 	PackRows int64
 	// Where is a condition on every shard, or empty.
 	Where string
+	// Memory is how many bytes of each worker the job may use (run.memory).
+	Memory int64
 	// RowGroupBytes bounds the rows that one open data file holds in memory.
 	RowGroupBytes int
 	// SortBytes bounds the rows of a key table that one activity holds to sort or merge them; MergeBytes is up to how many
@@ -77,8 +79,6 @@ type TableSpec struct {
 	SerializerVersion int
 	// Limits are what a plan tells people by: they hold elsewhere.
 	Limits Limits
-	// BatchRows and BatchBytes bound a batch between reader and writer.
-	BatchRows, BatchBytes int
 }
 
 // Limits of a run.

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/commit"
@@ -32,7 +33,7 @@ const (
 	TypeAccess = "AccessRefused"
 	// TypeSchemaChanged: a shard changed after the plan.
 	TypeSchemaChanged = "SchemaChanged"
-	// TypeValue: a value that the policy refuses.
+	// TypeValue: a value that the policy refuses, or a row that the memory cannot hold.
 	TypeValue = "ValueRefused"
 	// TypeKeyCollision: rows have one primary key, and none of them is to win.
 	TypeKeyCollision = "KeyCollision"
@@ -80,6 +81,7 @@ func classes() []class {
 		{ErrAborted, TypeAborted, false},
 		{ErrKeyCollision, TypeKeyCollision, false},
 		{ErrMismatch, TypeMismatch, false},
+		{budget.ErrRow, TypeValue, false},
 		{source.ErrDenied, TypeAccess, false},
 		{source.ErrSchemaChanged, TypeSchemaChanged, false},
 		{source.ErrRefused, TypeValue, false},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/activities/explanation"
 	"github.com/tributary-lake/tributary/activities/pipe"
@@ -59,7 +60,12 @@ func try(ctx context.Context, s *Session, d *draft, in dryrun.Input) (*dryrun.Re
 		p.Shards = append(p.Shards, dryrun.Shard{Table: t, Splits: d.splits[i], Outputs: d.outputs[i]})
 	}
 	return dryrun.Run(ctx, in, p, s.Source.Read, func(ctx context.Context, out *lake.Writer, read dryrun.Read, r source.Read) (source.ReadStats, error) {
-		p := pipe.Pipe{Out: out, Rows: new(atomic.Int64), Bytes: new(atomic.Int64)}
+		// A dry run has memory of its own: it holds few rows, and nobody waits for it.
+		share, err := budget.New(s.Spec.Memory, nil).Join(ctx, s.Spec.Job, s.Spec.Memory)
+		if err != nil {
+			return source.ReadStats{}, err
+		}
+		p := pipe.Pipe{Out: out, Share: share, Rows: new(atomic.Int64), Bytes: new(atomic.Int64)}
 		stats, _, err := p.Copy(ctx, pipe.Read(read), r)
 		return stats, err
 	})

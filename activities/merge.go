@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/message"
@@ -23,6 +24,8 @@ type Merger struct {
 	Env Env
 	// Producer is written into message files, for people: tributary/<version>.
 	Producer string
+	// Memory is what all that this process reads and writes at the same time shares.
+	Memory *budget.Budget
 
 	codecs lake.Codecs
 }
@@ -149,6 +152,12 @@ func (m *Merger) Merge(ctx context.Context, in MergeInput) (*Written, error) {
 	defer s.Close()
 	t := &merging{attempt: attempt{ledger: l, plan: plan, unit: ledger.Unit{ID: unit}, session: s, producer: m.Producer, codecs: &m.codecs}}
 	defer beatWith(ctx, t.progress)()
+	share, err := m.Memory.Join(ctx, in.Job, s.Spec.Memory)
+	if err != nil {
+		return nil, err
+	}
+	defer share.Leave()
+	share.Fixed()
 	return t.claim(ctx, func(ctx context.Context, table *lake.Table) (abortable, work, error) {
 		var content shuffle.Content
 		if err := l.Merge(ctx, merges, in.Merge, &content); err != nil {

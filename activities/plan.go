@@ -188,8 +188,11 @@ func (s TableSpec) wanted() fit.Wanted {
 
 // units are what the draft's splits and outputs are divided into.
 func (d *draft) units(s *Session) units.Plan {
-	return units.Of(units.Shards{Tables: d.tables, Splits: d.splits, Outputs: d.outputs},
-		units.Spec{Consistency: s.Source.Consistency(), PackRows: s.Spec.PackRows, Parallelism: s.Spec.Parallelism})
+	spec := units.Spec{Consistency: s.Source.Consistency(), PackRows: s.Spec.PackRows, Parallelism: s.Spec.Parallelism}
+	if o, err := d.planned.ParseOptions(); err == nil { // else the plan is refused elsewhere
+		spec.FileBytes = o.TargetFileSize
+	}
+	return units.Of(units.Shards{Tables: d.tables, Splits: d.splits, Outputs: d.outputs}, spec)
 }
 
 // shards are those that are read.

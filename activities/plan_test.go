@@ -106,8 +106,10 @@ func TestPlanSharesShapesAndPacks(t *testing.T) {
 	for unit := range planned.Units {
 		u, err := w.ledger("r1").Unit(t.Context(), p, unit)
 		require.NoError(t, err)
-		rows[unit] = u.Rows()
-		splits += len(u.Splits)
+		for _, s := range u.Splits {
+			rows[unit] += s.Split.Rows
+			splits++
+		}
 	}
 	require.Equal(t, map[int]int64{0: 7, 1: 7, 2: 4, 3: 1}, rows)
 	require.Equal(t, 12, splits)

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -106,7 +107,7 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 			PrimaryKey: t.PrimaryKey, Options: options, LastWins: t.LastWins, MergeBytes: t.MergeBytes, SortBytes: t.SortBytes, Parallelism: 2,
 			Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
 			Overwrite: !t.Append, ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
-			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, SerializerVersion: t.Serializer,
+			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, Memory: 256 << 20, SerializerVersion: t.Serializer,
 			Drift: source.DriftPolicy(t.Drift), Checksums: t.Checksums,
 		})
 	}
@@ -172,15 +173,15 @@ func (p *process) plan(ctx context.Context, in activities.PlanInput) (*activitie
 }
 
 func (p *process) write(ctx context.Context, in activities.WriteInput) (*activities.Written, error) {
-	return (&activities.Writer{Env: p, Producer: "tributary/test"}).Write(ctx, in)
+	return (&activities.Writer{Env: p, Producer: "tributary/test", Memory: budget.New(256<<20, nil)}).Write(ctx, in)
 }
 
 func (p *process) planMerges(ctx context.Context, in activities.PlanMergesInput) (*activities.PlannedMerges, error) {
-	return (&activities.Merger{Env: p}).PlanMerges(ctx, in)
+	return (&activities.Merger{Env: p, Memory: budget.New(1<<30, nil)}).PlanMerges(ctx, in)
 }
 
 func (p *process) merge(ctx context.Context, in activities.MergeInput) (*activities.Written, error) {
-	return (&activities.Merger{Env: p, Producer: "tributary/test"}).Merge(ctx, in)
+	return (&activities.Merger{Env: p, Producer: "tributary/test", Memory: budget.New(256<<20, nil)}).Merge(ctx, in)
 }
 
 func (p *process) verify(ctx context.Context, in activities.VerifyInput) (*ledger.Counts, error) {

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/activities/pipe"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/activities/units"
@@ -27,6 +30,10 @@ type Writer struct {
 	Env Env
 	// Producer is written into message files, for people: tributary/<version>.
 	Producer string
+	// Memory is what all that this process reads and writes at the same time shares.
+	Memory *budget.Budget
+	// Spill, unless nil, gives an empty folder for rows that do not fit into memory. done removes it with all that it holds.
+	Spill func() (folder fileio.Store, done func() error, err error)
 
 	codecs lake.Codecs
 }
@@ -59,9 +66,21 @@ func (w *Writer) Write(ctx context.Context, in WriteInput) (*Written, error) {
 		return nil, err
 	}
 	defer s.Close()
-	a := &attempt{ledger: l, plan: plan, unit: unit, session: s, producer: w.Producer, codecs: &w.codecs}
+	a := &attempt{ledger: l, plan: plan, unit: unit, session: s, producer: w.Producer, codecs: &w.codecs, memory: w.Memory}
 	defer beatWith(ctx, a.progress)()
-	return a.run(ctx)
+	if w.Spill == nil {
+		return a.run(ctx)
+	}
+	folder, done, err := w.Spill()
+	if err != nil {
+		return nil, err
+	}
+	a.spill = folder
+	won, err := a.run(ctx)
+	if left := done(); left != nil {
+		activity.GetLogger(ctx).Warn("rows that were spilled to disk could not be removed", "error", left)
+	}
+	return won, err
 }
 
 func written(c *ledger.Claim) *Written {
@@ -79,6 +98,8 @@ type attempt struct {
 	session  *Session
 	producer string
 	codecs   *lake.Codecs
+	memory   *budget.Budget
+	spill    fileio.Store
 
 	record  ledger.Attempt
 	rows    atomic.Int64
@@ -197,14 +218,19 @@ func (a *attempt) sinks() sink.Options {
 	spec := a.session.Spec
 	return sink.Options{
 		Keyed: a.plan.Keyed, Prefix: a.record.Prefix, RunName: a.record.RunName, Store: a.ledger.Store(), RunsFolder: a.ledger.RunsFolder(),
-		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite,
+		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite, Spill: a.spill,
 		Messages: sink.Messages{Producer: a.producer, Version: spec.SerializerVersion},
 	}
 }
 
 // copy reads and writes splits until there is no next one, and closes the files.
 func (a *attempt) copy(ctx context.Context, table *lake.Table, from pipe.Read, next func() (ledger.UnitSplit, bool), out sink.Sink) (sink.Leavings, error) {
-	p := pipe.Pipe{Out: out, Rows: &a.rows, Bytes: &a.written}
+	share, err := a.memory.Join(ctx, a.session.Spec.Job, a.session.Spec.Memory)
+	if err != nil {
+		return sink.Leavings{}, err
+	}
+	defer share.Leave()
+	p := pipe.Pipe{Out: out, Share: share, Rows: &a.rows, Bytes: &a.written}
 	if a.plan.Checksums {
 		p.Sum = &row.Checksum{}
 	}

@@ -110,7 +110,7 @@ func TestLoadWorker_Problems(t *testing.T) {
 		`flag --log-level: log_level: "loud" is not one of info, debug, warn, error`,
 		file + `:1:12: temporal.adress: unknown key; did you mean "address"?`,
 		file + `:2:9: listen: "nowhere" is not host:port; such as 127.0.0.1:9464`,
-		file + `:3:1: source: unknown key; known: temporal, listen, memory, slots, log_level, log_format`,
+		file + `:3:1: source: unknown key; known: temporal, listen, memory, slots, spill, log_level, log_format`,
 	}, "\n"))
 	_, err = LoadWorker(nil, filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)

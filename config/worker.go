@@ -17,6 +17,7 @@ type Worker struct {
 	Listen    string    `key:"listen" default:"127.0.0.1:9464" rule:"listen" doc:"Address of /healthz and /metrics; port 0 takes a free one."`
 	Memory    Bytes     `key:"memory" default:"1GiB" min:"67108864" doc:"Memory that the worker may use."`
 	Slots     int       `key:"slots" default:"0" min:"0" max:"1000" doc:"Activities at once; 0 derives it from memory."`
+	Spill     string    `key:"spill" default:"" doc:"Folder on a local disk for rows that do not fit into memory; empty is the system's for temporary files."`
 	LogLevel  LogLevel  `key:"log_level" default:"info" doc:"Least level that is logged."`
 	LogFormat LogFormat `key:"log_format" default:"text" doc:"Form of log lines."`
 }
@@ -98,7 +99,11 @@ func LoadStarter(flags *pflag.FlagSet, job *Job) (*Starter, error) {
 func addFlags(flags *pflag.FlagSet, t reflect.Type) {
 	for _, path := range scalarPaths(t) {
 		f := fieldAt(t, path)
-		flags.String(flagName(path), "", strings.TrimSuffix(f.doc, ".")+" (default "+f.fallback+")")
+		help := strings.TrimSuffix(f.doc, ".")
+		if f.fallback != "" {
+			help += " (default " + f.fallback + ")"
+		}
+		flags.String(flagName(path), "", help)
 	}
 }
 

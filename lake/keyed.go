@@ -92,6 +92,11 @@ func (k *keyFiles) write(ctx context.Context, p *part, b *row.Batch, rows []int3
 		return err
 	}
 	k.held += p.keyed.sorter.Memory() - before
+	return k.shrink(ctx)
+}
+
+// shrink implements filer.
+func (k *keyFiles) shrink(ctx context.Context) error {
 	for k.held > k.memory() {
 		before := k.held
 		if err := k.relieve(ctx); err != nil {

@@ -197,7 +197,7 @@ func (r *fileRows) dropDeleted(b *row.Batch) {
 		r.kept = r.p.newBatch()
 	}
 	r.kept.Reset()
-	appendRows(r.kept, b, r.live)
+	r.kept.AppendRows(b, r.live)
 	*b, *r.kept = *r.kept, *b
 }
 

@@ -133,7 +133,7 @@ func (o *output) emit(in *row.Batch, fn func(*row.Batch) error) error {
 		o.copied = row.NewBatch(o.p.wantedTypes())
 	}
 	o.copied.Reset()
-	appendRows(o.copied, &o.view, o.chosen)
+	o.copied.AppendRows(&o.view, o.chosen)
 	return fn(o.copied)
 }
 

@@ -127,6 +127,14 @@ func (s *Shuffler) sorter() (*mergetree.Sorter, error) {
 	})
 }
 
+// SetMemory changes [ShufflerOptions.Memory] and gives back what is held beyond it.
+func (s *Shuffler) SetMemory(ctx context.Context, bytes int) error {
+	if s.opts.Memory = bytes; s.held > bytes {
+		return s.flush(ctx)
+	}
+	return nil
+}
+
 // flush writes all rows that are held to one file, part by part.
 func (s *Shuffler) flush(ctx context.Context) (err error) {
 	if s.held == 0 {

@@ -23,11 +23,14 @@ type WriterOptions struct {
 	Guard func(ctx context.Context) error
 	// RowGroupBytes bounds the memory of one open file; 0 takes the library's default.
 	RowGroupBytes int
-	// Memory bounds the bytes of rows that wait for their files, and of those being sorted by key; 0 takes the table's option
-	// write-buffer-size, else RowGroupBytes, else 64 MiB.
+	// Memory bounds what the writer holds: rows that wait for their files or are being sorted by key, and what was encoded and
+	// not written out yet. Files get smaller row groups for it. A single row that is larger is held all the same. 0 bounds only
+	// rows that wait or are being sorted, by the table's option write-buffer-size, else RowGroupBytes, else 64 MiB. It can
+	// be changed: see [Writer.SetMemory].
 	Memory int
 	// Spill and SpillFolder are where rows go that do not fit into this memory, until the writer is closed. The folder must be
-	// this writer's alone. Without a store the table gets more, and smaller, files instead.
+	// this writer's alone. Without a store the table gets more, and smaller, files instead, and Memory may be exceeded by
+	// what many open files need.
 	Spill       fileio.Store
 	SpillFolder string
 	// ChangelogPrefix is what Prefix is, for the changelog files of tables with changelog-producer = input, which need it.
@@ -80,6 +83,7 @@ type Writer struct {
 	router  *router
 	files   filer
 	next    int // number of the next file
+	batches int64
 }
 
 // filer makes files of the rows of parts.
@@ -92,6 +96,8 @@ type filer interface {
 	abort(ctx context.Context, p *part) error
 	// bytes is the size of a part's files so far.
 	bytes(p *part) int64
+	// shrink gives back what is held beyond the writer's memory.
+	shrink(ctx context.Context) error
 }
 
 // NewWriter starts a writer. Nothing is read or made before the first row.
@@ -149,6 +155,7 @@ func (w *Writer) WriteKinds(ctx context.Context, b *row.Batch, kinds []row.Kind)
 	if b.Rows == 0 {
 		return nil
 	}
+	w.batches++
 	p, err := w.router.only(ctx)
 	if err != nil {
 		return err
@@ -165,6 +172,16 @@ func (w *Writer) WriteKinds(ctx context.Context, b *row.Batch, kinds []row.Kind)
 		}
 	}
 	return nil
+}
+
+// SetMemory changes [WriterOptions.Memory] and gives back what is held beyond it.
+func (w *Writer) SetMemory(ctx context.Context, bytes int) error {
+	less := bytes < w.opts.Memory
+	w.opts.Memory = bytes
+	if !less {
+		return nil
+	}
+	return w.files.shrink(ctx)
 }
 
 // memory bounds the bytes of rows that wait.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
@@ -102,7 +103,7 @@ func TestPlanIsKeptInChunks(t *testing.T) {
 	for _, id := range []int{0, 99, 100, 249} {
 		u, err := l.Unit(ctx, p, id)
 		require.NoError(t, err)
-		require.Equal(t, int64(id), u.Rows())
+		require.Equal(t, int64(id), u.Splits[0].Split.Rows)
 	}
 	_, err = l.Unit(ctx, p, 250)
 	require.ErrorIs(t, err, ErrCorrupt)
@@ -272,5 +273,42 @@ func TestPlansDoNotShareChunks(t *testing.T) {
 	require.NoError(t, err)
 	u, err := l.Unit(ctx, p, 0)
 	require.NoError(t, err)
-	require.Equal(t, int64(1), u.Rows())
+	require.Equal(t, int64(1), u.Splits[0].Split.Rows)
+}
+
+// Chunks stay small also where units have many splits, and every unit is found.
+func TestPlanOfUnitsOfManySplits(t *testing.T) {
+	l, _, root := openTest(t)
+	ctx := context.Background()
+	var units []Unit
+	for id := range 40 {
+		n := 1 + id*id // up to 1,522
+		units = append(units, Unit{ID: id, Splits: make([]UnitSplit, n)})
+	}
+	require.NoError(t, l.WritePlan(ctx, Plan{Units: len(units), Schema: []byte("{}")}, units))
+	p, err := l.Plan(ctx)
+	require.NoError(t, err)
+	for id := range units {
+		u, err := l.Unit(ctx, p, id)
+		require.NoError(t, err)
+		require.Equal(t, units[id], u)
+	}
+	for _, id := range []int{-1, 40} {
+		_, err := l.Unit(ctx, p, id)
+		require.ErrorIs(t, err, ErrCorrupt)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "*", "*", "*", "units", "*"))
+	require.NoError(t, err)
+	require.Greater(t, len(files), 20)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		var held []Unit
+		require.NoError(t, json.Unmarshal(data, &held))
+		splits := 0
+		for _, u := range held {
+			splits += len(u.Splits)
+		}
+		require.True(t, len(held) == 1 || splits <= 1000, "%d splits in %d units", splits, len(held))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,6 +62,8 @@ type Plan struct {
 	// Chunks is in the names of the files that hold the units. It is random: a stalled attempt to plan cannot change
 	// what a plan that others follow refers to. WritePlan sets it.
 	Chunks string `json:"chunks"`
+	// ChunkStarts are the first units of these files. WritePlan sets it.
+	ChunkStarts []int `json:"chunk_starts"`
 }
 
 // Shape is how shards of one column list are read. Provenance constants stand in Outputs with the marks below as values.
@@ -92,8 +95,24 @@ func (u Unit) Rows() int64 {
 	return n
 }
 
-// unitsPerChunk keeps a chunk small enough to be read for one unit and the number of files low.
-const unitsPerChunk = 100
+// A chunk is read for each of its units, so it must be small, and each is a file, so there must not be many.
+const (
+	unitsPerChunk  = 100
+	splitsPerChunk = 1000
+)
+
+// chunks cuts units into chunks; a unit of many splits is one of its own.
+func chunks(units []Unit) (starts []int) {
+	splits := 0
+	for i, u := range units {
+		n := len(starts)
+		if n == 0 || i-starts[n-1] == unitsPerChunk || splits+len(u.Splits) > splitsPerChunk {
+			starts, splits = append(starts, i), 0
+		}
+		splits += len(u.Splits)
+	}
+	return starts
+}
 
 // ErrPlanned is returned by WritePlan when the run has a plan already.
 var ErrPlanned = errors.New("the run already has a plan")
@@ -104,12 +123,17 @@ func (l *Ledger) WritePlan(ctx context.Context, p Plan, units []Unit) error {
 		return fmt.Errorf("plan of %d units holds %d", p.Units, len(units))
 	}
 	p.Chunks = uuid.NewString()
-	for i := 0; i < len(units); i += unitsPerChunk {
-		data, err := json.Marshal(units[i:min(i+unitsPerChunk, len(units))])
+	p.ChunkStarts = chunks(units)
+	for i, start := range p.ChunkStarts {
+		end := len(units)
+		if i+1 < len(p.ChunkStarts) {
+			end = p.ChunkStarts[i+1]
+		}
+		data, err := json.Marshal(units[start:end])
 		if err != nil {
 			return err
 		}
-		if err := fileio.WriteFile(ctx, l.store, l.chunkPath(p.Chunks, i), data); err != nil {
+		if err := fileio.WriteFile(ctx, l.store, l.chunkPath(p.Chunks, start), data); err != nil {
 			return fmt.Errorf("keep the plan: %w", err)
 		}
 	}
@@ -146,11 +170,19 @@ func (l *Ledger) Planned(ctx context.Context) (bool, error) {
 
 // Unit returns one unit of a plan.
 func (l *Ledger) Unit(ctx context.Context, p *Plan, id int) (Unit, error) {
-	units, err := l.chunk(ctx, p, id)
+	at, found := slices.BinarySearch(p.ChunkStarts, id)
+	if !found {
+		at--
+	}
+	if at < 0 {
+		return Unit{}, fmt.Errorf("%w: the plan at %s has no unit %d", ErrCorrupt, l.URI(), id)
+	}
+	start := p.ChunkStarts[at]
+	units, err := l.chunk(ctx, p, start)
 	if err != nil {
 		return Unit{}, err
 	}
-	if i := id % unitsPerChunk; i < len(units) && units[i].ID == id {
+	if i := id - start; i < len(units) && units[i].ID == id {
 		return units[i], nil
 	}
 	return Unit{}, fmt.Errorf("%w: the plan at %s has no unit %d", ErrCorrupt, l.URI(), id)
@@ -162,8 +194,8 @@ func (l *Ledger) ShardsOf(ctx context.Context, p *Plan, splits iter.Seq[int]) (m
 	for n := range splits {
 		shards[n] = source.Shard{}
 	}
-	for id := 0; id < p.Units; id += unitsPerChunk {
-		units, err := l.chunk(ctx, p, id)
+	for _, start := range p.ChunkStarts {
+		units, err := l.chunk(ctx, p, start)
 		if err != nil {
 			return nil, err
 		}
@@ -178,10 +210,10 @@ func (l *Ledger) ShardsOf(ctx context.Context, p *Plan, splits iter.Seq[int]) (m
 	return shards, nil
 }
 
-// chunk reads the units that are kept together with one.
-func (l *Ledger) chunk(ctx context.Context, p *Plan, id int) ([]Unit, error) {
+// chunk reads the units that are kept together, from their first one on.
+func (l *Ledger) chunk(ctx context.Context, p *Plan, start int) ([]Unit, error) {
 	var units []Unit
-	path := l.chunkPath(p.Chunks, id)
+	path := l.chunkPath(p.Chunks, start)
 	ok, err := l.read(ctx, path, &units)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: %s is missing", ErrCorrupt, l.store.URI(path))
@@ -189,8 +221,8 @@ func (l *Ledger) chunk(ctx context.Context, p *Plan, id int) ([]Unit, error) {
 	return units, err
 }
 
-func (l *Ledger) chunkPath(chunks string, id int) string {
-	return l.path("units", fmt.Sprintf("%06d-%s", id/unitsPerChunk*unitsPerChunk, chunks))
+func (l *Ledger) chunkPath(chunks string, start int) string {
+	return l.path("units", fmt.Sprintf("%06d-%s", start, chunks))
 }
 
 const planFile = "plan.json"

@@ -146,6 +146,9 @@ type Read struct {
 	Outputs []Output
 	// Sample, unless nil, reads only some rows and finds the values that would not arrive as they are.
 	Sample *Sample `json:"-"`
+	// Room, unless nil, is called before the reader takes memory for a row of more than a few MiB: with the row's bytes or, while
+	// more, with those of a part of it. The next batch that is handed on holds that row alone. Its error ends the read.
+	Room func(bytes int, more bool) error `json:"-"`
 }
 
 // ReadStats is what one read did.

@@ -75,7 +75,10 @@ func (c *cli) runDemo(cmd *cobra.Command, dir string, keep bool) error {
 		return usage(err)
 	}
 	w.Temporal = t
-	wk := app.NewWorker(cl, *w, app.NewEnv(&config.Masker{}))
+	wk, err := app.NewWorker(cl, *w, app.NewEnv(&config.Masker{}))
+	if err != nil {
+		return &exitError{exitFailed, err}
+	}
 	if err := wk.Start(); err != nil {
 		return &exitError{exitFailed, fmt.Errorf("start the worker: %w", err)}
 	}

@@ -105,7 +105,10 @@ func serve(ctx context.Context, w config.Worker, stdout, stderr io.Writer) error
 	defer func() { _ = server.Close() }()
 	env := app.NewEnv(masker)
 	env.Log = log
-	wk := app.NewWorker(c, w, env)
+	wk, err := app.NewWorker(c, w, env)
+	if err != nil {
+		return err
+	}
 	if err := wk.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}

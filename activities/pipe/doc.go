@@ -1,4 +1,6 @@
-// Package pipe lets the reading of a split and the writing of its rows overlap, in bounded memory.
+// Package pipe moves the rows of a split from a reader to a writer that works beside it. Batches circulate: the reader fills one
+// while the writer encodes another, and waits when none is free.
 //
-// Invariants: no more than [Batches] batches are on the way; a batch is with the reader or with the writer, never with both.
+// Invariants: both keep to their share of the worker's memory, also while no batch comes; a row that is larger than a share is
+// for takes memory of its own before it is read, and gives it back when nothing of it is held any more.
 package pipe

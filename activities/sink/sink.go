@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/tributary-lake/tributary/activities/pipe"
 	"github.com/tributary-lake/tributary/lake"
@@ -42,7 +43,9 @@ type Options struct {
 	Codecs                   *lake.Codecs
 	// Overwrite tells that the rows will replace others.
 	Overwrite bool
-	Messages  Messages
+	// Spill, unless nil, is where rows go that do not fit into memory.
+	Spill    fileio.Store
+	Messages Messages
 }
 
 // Leavings are what is left of sinks: commit messages, or where sorted rows lie.
@@ -88,7 +91,7 @@ func New(table *lake.Table, o Options, n, of int) (Sink, error) {
 		}
 		out, err := table.NewWriter(lake.WriterOptions{
 			Prefix: prefix, Guard: o.Guard, RowGroupBytes: o.RowGroupBytes, Codecs: o.Codecs,
-			Overwrite: o.Overwrite,
+			Overwrite: o.Overwrite, Spill: o.Spill, SpillFolder: strconv.Itoa(n),
 		})
 		return &fileSink{Writer: out}, err
 	}
@@ -96,7 +99,7 @@ func New(table *lake.Table, o Options, n, of int) (Sink, error) {
 		Store: o.Store, Folder: o.RunsFolder, Name: func(file int) string { return o.RunName(file*of + n) },
 		Guard: o.Guard, Memory: o.SortBytes,
 	})
-	return &runSink{Shuffler: out}, err
+	return &runSink{Shuffler: out, most: o.SortBytes}, err
 }
 
 // fileSink writes data files and leaves their commit messages.
@@ -146,6 +149,16 @@ func (m Messages) File(id schema.ID, messages []*message.Commit) ([]byte, error)
 // runSink sorts rows by partition, bucket and key into files that merges will read, and leaves where they are.
 type runSink struct {
 	*lake.Shuffler
+	most int
+}
+
+// SetMemory implements pipe.Out. Sorting takes as much as the rows.
+func (r *runSink) SetMemory(ctx context.Context, bytes int) error {
+	bytes /= 2
+	if r.most > 0 {
+		bytes = min(bytes, r.most)
+	}
+	return r.Shuffler.SetMemory(ctx, bytes)
 }
 
 // SplitBits of a sequence number count the rows of a split; the bits above are the split's number in the plan. So the order

@@ -18,8 +18,10 @@ const (
 type Spec struct {
 	// Consistency is what is read at one moment.
 	Consistency string
-	// PackRows is up to how many estimated rows small splits are packed into one unit; 0 packs none.
+	// PackRows is up to how many estimated rows small splits are packed into one unit whatever their bytes; 0 packs none.
 	PackRows int64
+	// FileBytes is the size that files should have; 0 packs by rows alone.
+	FileBytes int64
 	// Parallelism is how many connections read at once.
 	Parallelism int
 }
@@ -52,7 +54,7 @@ func Of(s Shards, spec Spec) Plan {
 		p.Units = d.instances()
 		p.Readers = readersOf(p.Units, spec)
 	default:
-		p.Units = d.pack(spec.PackRows)
+		p.Units = d.pack(spec.PackRows, d.unitBytes(spec))
 	}
 	return p
 }
@@ -129,19 +131,54 @@ func readersOf(units []ledger.Unit, spec Spec) map[int]int {
 	return readers
 }
 
-// pack makes units of splits: a large split is a unit, small ones of one instance share one while they stay within rows.
-func (d *division) pack(rows int64) []ledger.Unit {
+const (
+	// unitsEach is how many units each of the readers should have, so that all are busy until nearly the end.
+	unitsEach = 4
+	// perFile is how many bytes of the source a file of its size holds, about: MySQL's pages are not full, and files are
+	// compressed.
+	perFile = 2
+	// mostUnit bounds what is read again when an attempt is lost: it is less than a minute of work.
+	mostUnit = 1 << 30
+)
+
+// unitBytes is the size of a unit that makes a file of the wanted size, as long as all readers have enough units to share.
+func (d *division) unitBytes(spec Spec) int64 {
+	if spec.PackRows == 0 {
+		return 0 // the job says how many splits it wants
+	}
+	var total int64
+	for _, t := range d.Tables {
+		total += t.Bytes
+	}
+	return min(total/int64(unitsEach*max(1, spec.Parallelism)), perFile*spec.FileBytes, mostUnit)
+}
+
+// bytesOf estimates a split; known is false where the server knows nothing of its table's size.
+func bytesOf(t source.Table, s source.Split) (bytes int64, known bool) {
+	if t.Bytes <= 0 || t.Rows <= 0 || s.Rows <= 0 {
+		return 0, false
+	}
+	return int64(float64(t.Bytes) / float64(t.Rows) * float64(s.Rows)), true
+}
+
+// pack makes units of splits: neighbours of one instance share one while they stay within rows, since thousands of small files
+// cost every reader of the table, or within bytes.
+func (d *division) pack(mostRows, mostBytes int64) []ledger.Unit {
 	var units []ledger.Unit
 	var last string
+	var rows, bytes int64
 	for i, t := range d.Tables {
 		for _, us := range d.splits(i) {
+			b, known := bytesOf(t, us.Split)
+			few := rows+us.Split.Rows <= mostRows && bytes+b <= mostUnit
 			n := len(units) - 1
-			if n >= 0 && last == t.Shard.Instance && units[n].Rows()+us.Split.Rows <= rows {
+			if n >= 0 && last == t.Shard.Instance && (few || known && bytes+b <= mostBytes) {
 				units[n].Splits = append(units[n].Splits, us)
+				rows, bytes = rows+us.Split.Rows, bytes+b
 				continue
 			}
 			units = append(units, ledger.Unit{ID: len(units), Splits: []ledger.UnitSplit{us}})
-			last = t.Shard.Instance
+			last, rows, bytes = t.Shard.Instance, us.Split.Rows, b
 		}
 	}
 	return units

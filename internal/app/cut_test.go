@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/testenv"
 	"github.com/tributary-lake/tributary/lake/catalog"
@@ -96,7 +97,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 			store, err := fileio.OpenLocal("file://" + warehouse)
 			require.NoError(t, err)
 			snapshots := snapshot.NewManager(store, catalog.NewFilesystem(store).Path(catalog.Identifier{Database: "ods", Table: "d"}))
-			writer, committer := &activities.Writer{Env: env, Producer: "tributary/test"}, &activities.Committer{Env: env}
+			writer, committer := &activities.Writer{Env: env, Producer: "tributary/test", Memory: budget.New(1<<30, nil)}, &activities.Committer{Env: env}
 			for _, percent := range []int64{35, 2, 99} {
 				cut.after.Store(bytes * percent / 100)
 				_, err = writer.Write(t.Context(), activities.WriteInput{TableRun: part, Unit: 0})

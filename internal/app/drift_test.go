@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/testenv"
 )
@@ -39,13 +40,13 @@ func runJob(t *testing.T, job json.RawMessage, run string) (*activities.TableRes
 	if err != nil {
 		return nil, err
 	}
-	writer := &activities.Writer{Env: env, Producer: "tributary/test"}
+	writer := &activities.Writer{Env: env, Producer: "tributary/test", Memory: budget.New(1<<30, nil)}
 	for unit := range planned.Units {
 		_, err := writer.Write(t.Context(), activities.WriteInput{TableRun: part, Unit: unit})
 		require.NoError(t, err)
 	}
 	if planned.Keyed {
-		merger := &activities.Merger{Env: env, Producer: "tributary/test"}
+		merger := &activities.Merger{Env: env, Producer: "tributary/test", Memory: budget.New(1<<30, nil)}
 		merges, err := merger.PlanMerges(t.Context(), activities.PlanMergesInput{TableRun: part})
 		require.NoError(t, err)
 		for n := range merges.Merges {

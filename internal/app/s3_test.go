@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/testenv"
 	"github.com/tributary-lake/tributary/internal/testenv/s3proxy"
@@ -160,7 +161,7 @@ func TestKeysThatExpireInARun(t *testing.T) {
 	planner := &activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}
 	planned, err := planner.Plan(t.Context(), activities.PlanInput{TableRun: part})
 	require.NoError(t, err)
-	writer, committer := &activities.Writer{Env: env, Producer: "tributary/test"}, &activities.Committer{Env: env}
+	writer, committer := &activities.Writer{Env: env, Producer: "tributary/test", Memory: budget.New(1<<30, nil)}, &activities.Committer{Env: env}
 	expired := func(do func() error) {
 		b.Choose(func(*http.Request) s3proxy.Fault { return s3proxy.Expired })
 		err := do()

@@ -35,6 +35,7 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Retention:      job.Run.Retention,
 		Where:          t.Where,
 		Drift:          source.DriftPolicy(t.Drift),
+		Memory:         int64(job.Run.Memory),
 		RowGroupBytes:  rowGroup(int64(job.Run.Memory), job.Run.Parallelism),
 		SortBytes:      sortBytes(int64(job.Run.Memory), job.Run.Parallelism),
 		Parallelism:    job.Run.Parallelism,

@@ -14,7 +14,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/config"
+	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/workflows"
 )
 
@@ -39,9 +41,25 @@ func Slots(w config.Worker) int {
 	return int(min(max(int64(w.Memory)/slotMemory, 2), 64))
 }
 
-// NewWorker assembles a worker that runs all workflows and activities. The process is asked to stay within w.Memory.
-func NewWorker(c client.Client, w config.Worker, env *Env) worker.Worker {
-	debug.SetMemoryLimit(int64(w.Memory))
+// Worker runs all workflows and activities.
+type Worker struct {
+	worker.Worker
+	spill *spill
+}
+
+// Stop stops the worker and removes its spill folder.
+func (w *Worker) Stop() {
+	w.Worker.Stop()
+	_ = w.spill.close() // what is left goes with the next worker's start
+}
+
+// NewWorker assembles a worker. The process is asked to stay within w.Memory or, while it runs jobs, within what these may
+// use of it.
+func NewWorker(c client.Client, w config.Worker, env *Env) (*Worker, error) {
+	spill, err := openSpill(w.Spill)
+	if err != nil {
+		return nil, err
+	}
 	out := worker.New(c, w.Temporal.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: Slots(w),
 		WorkerStopTimeout:                  drain,
@@ -49,8 +67,21 @@ func NewWorker(c client.Client, w config.Worker, env *Env) worker.Worker {
 		MaxHeartbeatThrottleInterval: heartbeatThrottle,
 		Interceptors:                 []interceptor.WorkerInterceptor{&activities.Interceptor{Mask: env.Masker.Mask}},
 	})
-	Register(out, env)
-	return out
+	Register(out, env, Resources{Memory: budget.New(int64(w.Memory), setLimit), Spill: spill.folder})
+	return &Worker{out, spill}, nil
+}
+
+// unmanaged is resident memory that the garbage collector does not count: mostly the program's code.
+const unmanaged = 24 << 20
+
+// setLimit lets the garbage collector keep the process to so many bytes.
+func setLimit(bytes int64) { debug.SetMemoryLimit(bytes - unmanaged) }
+
+// Resources are what the activities of one process share.
+type Resources struct {
+	Memory *budget.Budget
+	// Spill is as in [activities.Writer].
+	Spill func() (fileio.Store, func() error, error)
 }
 
 // Registry is what workflows and activities are registered with: a worker, or a test's environment.
@@ -60,7 +91,7 @@ type Registry interface {
 }
 
 // Register registers all workflows and activities under their names.
-func Register(r Registry, env activities.Env) {
+func Register(r Registry, env activities.Env, shared Resources) {
 	for name, w := range map[string]any{
 		workflows.SyncName: workflows.Sync, workflows.SyncTableName: workflows.SyncTable, workflows.ExplainName: workflows.Explain,
 		workflows.AbortName: workflows.Abort, workflows.AbortTableName: workflows.AbortTable,
@@ -69,8 +100,9 @@ func Register(r Registry, env activities.Env) {
 	}
 	preparer, explainer := &activities.Preparer{Env: env}, &activities.Explainer{Env: env}
 	planner := &activities.Planner{Env: env, Settler: &activities.Settler{Env: env}}
-	writer, committer := &activities.Writer{Env: env, Producer: "tributary/" + Version()}, &activities.Committer{Env: env}
-	merger := &activities.Merger{Env: env, Producer: "tributary/" + Version()}
+	writer := &activities.Writer{Env: env, Producer: "tributary/" + Version(), Memory: shared.Memory, Spill: shared.Spill}
+	committer := &activities.Committer{Env: env}
+	merger := &activities.Merger{Env: env, Producer: "tributary/" + Version(), Memory: shared.Memory}
 	cleaner, aborter := &activities.Cleaner{Env: env}, &activities.Aborter{Env: env}
 	for name, a := range map[string]any{
 		activities.PrepareName: preparer.Prepare, activities.ExplainName: explainer.Explain, activities.PlanName: planner.Plan,

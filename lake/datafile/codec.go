@@ -77,6 +77,9 @@ const hadoopBlock = 128 << 10
 func (c *Codec) compress(buf, src []byte) ([]byte, error) {
 	switch c.id {
 	case format.Zstd:
+		if n := c.zstd.MaxEncodedSize(len(src)); n > 1<<20 && cap(buf) < n {
+			buf = make([]byte, n) // it would grow by copies
+		}
 		return c.zstd.EncodeAll(src, buf[:0]), nil
 	case format.Snappy:
 		return snappy.Encode(buf[:cap(buf)], src), nil

@@ -159,6 +159,9 @@ func (c *column) addPage(s *sink, page []byte, p *packing, h format.PageHeader) 
 	if err != nil {
 		return extent{}, fmt.Errorf("column %q: %w", c.field.Name, err)
 	}
+	if cap(c.page) > 2*(c.maxBytes+c.levelRoom) {
+		c.page = nil // room that one long value made is not needed besides its compressed form
+	}
 	h.UncompressedPageSize, h.CompressedPageSize = int32(len(page)), int32(len(data))
 	h.CRC = int32(crc32.ChecksumIEEE(data))
 	s.header.Reset()

@@ -228,6 +228,14 @@ func (w *RollingWriter) Abort(ctx context.Context) error {
 // Buffered is the memory held, in bytes.
 func (w *RollingWriter) Buffered() int { return w.writer.Buffered() }
 
+// Shrink is [Writer.Shrink] of the open file, if there is one.
+func (w *RollingWriter) Shrink() error {
+	if w.err != nil || w.out == nil {
+		return w.err
+	}
+	return w.fail(w.writer.Shrink())
+}
+
 // Size is the number of bytes of all files so far, finished pages in memory included.
 func (w *RollingWriter) Size() int64 {
 	n := int64(0)

@@ -222,6 +222,20 @@ func (w *Writer) Buffered() int {
 	return n
 }
 
+// Shrink writes the row group in memory out, however small it is, and gives its memory up: readers pay for small row groups,
+// so this is for when memory is needed elsewhere.
+func (w *Writer) Shrink() error {
+	if w.err == nil {
+		w.err = w.flushGroup()
+	}
+	w.sink = newSink(w.opts.Codec)
+	for _, c := range w.columns {
+		c.page, c.present, c.dict.plain, c.dict.entries, c.dict.slots = nil, nil, nil, nil, nil
+		c.startPage()
+	}
+	return w.err
+}
+
 // Size is the length that the file has reached: what is written and the finished pages in memory.
 func (w *Writer) Size() int64 { return w.offset + int64(w.sink.arena.size) }
 

@@ -35,3 +35,11 @@ func (b *Batch) Size() int {
 	}
 	return n
 }
+
+// AppendRows adds rows of another batch of the same types, by their numbers.
+func (b *Batch) AppendRows(src *Batch, rows []int32) {
+	for c := range b.Columns {
+		b.Columns[c].appendRows(&src.Columns[c], rows)
+	}
+	b.Rows += len(rows)
+}

@@ -29,7 +29,7 @@ func (s *Source) Read(ctx context.Context, r source.Read, swap func(full *row.Ba
 	if r.Outputs, err = withConstants(r); err != nil {
 		return source.ReadStats{}, err
 	}
-	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Sample: r.Sample, Swap: swap}, s.options)
+	stats, err := in.read(ctx, r, wire.Request{Outputs: r.Outputs, Shard: r.Shard, Sample: r.Sample, Swap: swap, Room: r.Room}, s.options)
 	if err != nil {
 		return source.ReadStats{}, named(ctx, r.Shard, err)
 	}
@@ -105,6 +105,13 @@ func readOn(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) (st
 		return stats, nil // the rows are complete
 	}
 	return stats, err
+}
+
+// rowsIn is how many rows of the outputs fit into twice so many bytes, whatever is in them: a NULL takes a bit of a packet, and
+// the room of a value in a batch.
+func rowsIn(outputs []source.Output, bytes int) int {
+	const value = 8 // or less, but for a few
+	return max(1, 2*bytes/(value*len(outputs)))
 }
 
 // run streams one statement on a connection that is not otherwise in use. The connection may be used again if it

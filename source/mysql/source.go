@@ -197,7 +197,7 @@ func (in *instance) begin(ctx context.Context, q *wire.Request, r source.Read, o
 		in.line.Enter()
 		o.BatchRows, o.BatchBytes = in.line.Batch(o.BatchRows, o.BatchBytes)
 	}
-	q.BatchRows, q.BatchBytes = o.BatchRows, o.BatchBytes
+	q.BatchRows, q.BatchBytes = min(o.BatchRows, rowsIn(r.Outputs, o.BatchBytes)), o.BatchBytes
 	q.Pass = func(rows, bytes int) error {
 		if in.load != nil {
 			if err := in.load.pass(ctx, longestPause); err != nil {

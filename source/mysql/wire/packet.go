@@ -37,7 +37,13 @@ type packets struct {
 	sequence byte
 	// large holds a payload that does not fit into buf; it goes when a small packet follows.
 	large []byte
+	// room, unless nil, is asked before memory is taken for a payload of more than largeRow: for its bytes, or the first of
+	// them when more follow. Its error ends the reading.
+	room func(bytes int, more bool) error
 }
+
+// largeRow is a payload that is worth asking for room.
+const largeRow = 4 << 20
 
 func newPackets(stream io.ReadWriter) *packets {
 	return &packets{stream: stream, buf: make([]byte, readBuffer)}
@@ -96,25 +102,33 @@ func (p *packets) fill(n int) error {
 	return nil
 }
 
-// join reads a payload that does not fit into the buffer, or that goes on in further packets.
+// join reads a payload that does not fit into the buffer, or that goes on in further packets. Its parts are put together
+// once, when its length is known: memory that grows with each would be the row several times over.
 func (p *packets) join(n int) ([]byte, error) {
-	p.large = p.large[:0]
+	kept := p.large
+	p.large = nil
+	var parts [][]byte
+	size := 0
 	for {
-		p.from += headerSize
-		at := len(p.large)
-		if need := at + n; need > cap(p.large) {
-			grown := make([]byte, at, max(need, min(2*cap(p.large), need+fullPacket)))
-			copy(grown, p.large)
-			p.large = grown
+		more := n == fullPacket
+		if p.room != nil && (n > largeRow || size > 0) {
+			if err := p.room(n, more); err != nil {
+				return nil, err
+			}
 		}
-		p.large = p.large[:at+n]
-		k := copy(p.large[at:], p.buf[p.from:p.to])
+		p.from += headerSize
+		part := kept[:min(n, cap(kept))] // of the last row, if that was as large
+		if kept = nil; len(part) < n {
+			part = make([]byte, n)
+		}
+		k := copy(part, p.buf[p.from:p.to])
 		p.from += k
-		if _, err := io.ReadFull(p.stream, p.large[at+k:]); err != nil {
+		if _, err := io.ReadFull(p.stream, part[k:]); err != nil {
 			return nil, midPacket(err)
 		}
-		if n < fullPacket {
-			return p.large, nil
+		parts, size = append(parts, part), size+n
+		if !more {
+			break
 		}
 		if err := p.fill(headerSize); err != nil {
 			return nil, midPacket(err)
@@ -124,6 +138,14 @@ func (p *packets) join(n int) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if p.large = parts[0]; len(parts) > 1 {
+		p.large = make([]byte, 0, size)
+		for i, part := range parts {
+			p.large = append(p.large, part...)
+			parts[i] = nil
+		}
+	}
+	return p.large, nil
 }
 
 // midPacket is the error of a stream that ends within a packet.

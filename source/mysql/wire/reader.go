@@ -32,6 +32,9 @@ type Request struct {
 	Pass func(rows, bytes int) error
 	// Sample, unless nil, is told of values that policies change or refuse; the query bounds its rows.
 	Sample *source.Sample
+	// Room, unless nil, is called before memory is taken for a row of more than 4 MiB: with its bytes or, while more, with those
+	// of a part of it. The next batch given to Swap holds that row alone. Its error ends the read.
+	Room func(bytes int, more bool) error
 	// Swap takes a full batch and gives the next one to fill, of the same types.
 	Swap func(full *row.Batch) (*row.Batch, error)
 }
@@ -63,7 +66,9 @@ type stream struct {
 	decoder *decoder
 	batch   *row.Batch
 	// size is the bytes of the packets whose rows the batch holds.
-	size  int
+	size int
+	// alone tells that the next row is to be in a batch of its own.
+	alone bool
 	stats source.ReadStats
 }
 
@@ -89,6 +94,10 @@ func (st *stream) run(s *statement) (clean bool, err error) {
 	}
 	st.decoder = newDecoder(columns)
 	st.use(row.NewBatch(types))
+	if st.Room != nil {
+		s.packets.room = st.room
+		defer func() { s.packets.room = nil }()
+	}
 	if err := st.rows(s.packets); err != nil {
 		return false, err
 	}
@@ -131,7 +140,26 @@ func (st *stream) rows(packets *packets) error {
 		}
 		st.batch.Rows++
 		st.size += len(p)
+		if st.alone {
+			// Handed on at once, and nothing kept: others may be waiting for the memory.
+			packets.large, st.alone = nil, false
+			if err := st.flush(); err != nil {
+				return err
+			}
+		}
 	}
+}
+
+// room asks for the memory of a large row, after the rows before it were handed on.
+func (st *stream) room(bytes int, more bool) error {
+	st.alone = true
+	if err := st.flush(); err != nil {
+		return err
+	}
+	if err := st.Room(bytes, more); err != nil {
+		return &SwapError{err}
+	}
+	return nil
 }
 
 // flush hands a batch on, with the columns that are the same for all its rows.
@@ -202,9 +230,9 @@ func fill(v *row.Vector, constant *string, n int) error {
 	return nil
 }
 
-// SwapError marks an error of the caller's Swap, which says nothing about the source.
+// SwapError marks an error of the caller's Swap or Room, which says nothing about the source.
 type SwapError struct {
-	// Err is what Swap returned.
+	// Err is what Swap or Room returned.
 	Err error
 }
 
