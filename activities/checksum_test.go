@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tributary-lake/tributary/activities/budget"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio/fileiotest"
@@ -104,6 +105,7 @@ func TestReadAgain(t *testing.T) {
 			table := lake.NewTable(fileiotest.NewMemory(), "ods.db/t", s)
 			a := &attempt{
 				plan: &ledger.Plan{Checksums: true, Shapes: []ledger.Shape{{Outputs: []source.Output{{Type: types[0]}, {Type: types[1]}}}}}, session: &Session{},
+				memory: budget.New(256<<20, nil),
 			}
 			out, err := sink.New(table, sink.Options{Prefix: "data-x-", Codecs: &lake.Codecs{}, RowGroupBytes: 1 << 20}, 0, 1)
 			require.NoError(t, err)
