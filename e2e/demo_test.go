@@ -34,5 +34,5 @@ func TestDemo(t *testing.T) {
 	require.Len(t, sum.Tables, 1)
 	require.Equal(t, rows, sum.Tables[0].Read)
 	require.Equal(t, rows, sum.Tables[0].Written)
-	require.Equal(t, rows, testenv.Referee(t).Count(t, filepath.Join(dir, "warehouse"), "ods.orders", 1))
+	require.Equal(t, rows, testenv.Referee(t).Count(t, filepath.Join(dir, "warehouse"), "ods.orders", 1).Rows)
 }
