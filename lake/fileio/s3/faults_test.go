@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,8 +59,10 @@ func TestEverythingCompletesUnderFaults(t *testing.T) {
 	require.NoError(t, group.Wait())
 	raceUnderFaults(t, s)
 
+	// A lost reply leaves an upload that its writer does not know of. It is listed, and deleted as files are.
 	paths := list(t, s, "t")
-	require.Len(t, paths, files)
+	unended := func(path string) bool { return strings.HasSuffix(path, ".tmp") }
+	require.Len(t, slices.DeleteFunc(slices.Clone(paths), unended), files)
 	require.NoError(t, s.DeleteAll(t.Context(), paths))
 	require.Empty(t, list(t, s, "t"))
 	require.Greater(t, proxy.Requests.Load(), int64(500))
