@@ -285,7 +285,7 @@ func TestThreadsRunning(t *testing.T) {
 				}
 				return func() {
 					for _, p := range s.server.Query(t, "SELECT id FROM information_schema.processlist WHERE info = 'DO SLEEP(300)'") {
-						s.server.Exec(t, "KILL QUERY "+p[0])
+						s.kill(t, p[0])
 					}
 					cancel()
 					wait.Wait()
