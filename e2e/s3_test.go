@@ -73,6 +73,7 @@ func TestWarehouseInS3(t *testing.T) {
 		require.NotContains(t, r.stdout+r.stderr, testenv.S3Password)
 	}
 	requireSameRows(t, want, refereeRows(t, folder, "ods.orders"))
+	w.kill() // and all of its log is there
 	require.NotContains(t, w.log.String(), testenv.S3Password)
 	require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 		require.False(t, strings.HasSuffix(path, ".tmp"), path)
