@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -292,35 +293,39 @@ func (r *Request) quietOnce(ctx context.Context, side Session) (source.Position,
 	return r.quietMySQL(ctx, side)
 }
 
-// quietMariaDB compares the places that the snapshots themselves have noted, which is exact.
+// quietMariaDB proves that no commit became visible while the readers opened. Before they do, it asks up to which place of the
+// binary log commits are visible, and afterwards up to which the log is written: a transaction is written before it is
+// visible, so where both are the same nothing changed between. The places that each snapshot has noted prove nothing: the
+// server keeps what SHOW STATUS is about to print of them in variables that all sessions share, so that a session may be told
+// another's. The place asked for before may so be an older one too, which is then taken for a commit.
 func (r *Request) quietMariaDB(ctx context.Context, side Session) (source.Position, bool, error) {
-	if err := r.begin(ctx); err != nil {
-		return source.Position{}, false, err
-	}
-	all := make([]source.Position, len(r.Readers))
-	g, reading := errgroup.WithContext(ctx)
-	for i, s := range r.Readers {
-		g.Go(func() (err error) {
-			all[i], err = snapshotPosition(reading, s)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return source.Position{}, false, err
-	}
-	p := all[0]
-	for _, other := range all {
-		if other != p {
-			return p, false, nil
-		}
-	}
-	// The server looks through the file for it; the position of now may be another.
-	rows, err := side.Query(ctx, fmt.Sprintf("SELECT BINLOG_GTID_POS(%s, %d) AS pos", text(p.File), p.Offset))
+	p, err := snapshotPosition(ctx, side)
 	if err != nil {
-		return p, false, &voidError{"ask for the GTID of a position", err}
+		return p, false, &voidError{"ask for the position of visible commits", err}
 	}
-	p.GTID = rows[0]["pos"]
-	return p, true, nil
+	if err := r.begin(ctx); err != nil {
+		return p, false, err
+	}
+	visible, written, err := gtidsAt(ctx, side, p)
+	p.GTID = written
+	return p, err == nil && visible == written, err
+}
+
+// gtidsAt are the GTIDs up to a place of MariaDB's binary log, for which the server looks through the file, and all that it has
+// written by then.
+func gtidsAt(ctx context.Context, s Session, p source.Position) (at, written string, err error) {
+	rows, err := s.Query(ctx, fmt.Sprintf("SELECT COALESCE(BINLOG_GTID_POS(%s, %d), '') AS at, @@global.gtid_binlog_pos AS written", text(p.File), p.Offset))
+	if err != nil {
+		return "", "", &voidError{"ask for the GTIDs of a position", err}
+	}
+	return byDomain(rows[0]["at"]), byDomain(rows[0]["written"]), nil
+}
+
+// byDomain brings the GTIDs of a position into one order.
+func byDomain(gtids string) string {
+	all := strings.Split(gtids, ",")
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }
 
 // text makes a literal of a name that the server gave.

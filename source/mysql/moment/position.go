@@ -21,15 +21,22 @@ func (v *Server) where(ctx context.Context, lock, reader Session) (source.Positi
 }
 
 func (v *Server) whereMariaDB(ctx context.Context, lock, reader Session) (source.Position, error) {
-	got, err := lock.Query(ctx, "SELECT @@global.gtid_binlog_pos AS pos, @@global.gtid_current_pos AS applied")
-	if err != nil {
-		return source.Position{}, err
-	}
 	if v.silent {
+		got, err := lock.Query(ctx, "SELECT @@global.gtid_current_pos AS applied")
+		if err != nil {
+			return source.Position{}, err
+		}
 		return source.Position{GTID: got[0]["applied"]}, nil
 	}
 	p, err := snapshotPosition(ctx, reader)
-	p.GTID = got[0]["pos"]
+	if err != nil {
+		return p, err
+	}
+	at, written, err := gtidsAt(ctx, lock, p)
+	if at != written { // another session's place was told: the GTIDs say it alone
+		p = source.Position{}
+	}
+	p.GTID = written
 	return p, err
 }
 
