@@ -111,7 +111,7 @@ func (d Derived) derivation() (Derivation, error) {
 	default:
 		return out, fmt.Errorf("%q has %d groups, none of which is called %s: name one, as (?P<%s>[a-z]+)", d.Pattern, re.NumSubexp(), d.Name, d.Name)
 	}
-	if k := d.kind(); k.Kind != schema.VarChar && integerBits(k.Kind) == 0 {
+	if k := d.kind(); k.Kind != schema.VarChar && k.Kind.IntegerBits() == 0 {
 		return out, fmt.Errorf("%s is no type for a part of a name: take STRING, TINYINT, SMALLINT, INT or BIGINT", k)
 	}
 	return out, nil
@@ -187,26 +187,10 @@ func (d Derived) holds(derive Derivation, name string) error {
 		return err
 	}
 	k := d.kind()
-	if bits := integerBits(k.Kind); bits > 0 {
+	if bits := k.Kind.IntegerBits(); bits > 0 {
 		if _, err := strconv.ParseInt(part, 10, bits); err != nil {
 			return fmt.Errorf("gives %q, which is no %s", part, k.WithNotNull(false))
 		}
 	}
 	return nil
-}
-
-// integerBits is the size of an integer type, 0 for others.
-func integerBits(k schema.Kind) int {
-	switch k {
-	case schema.TinyInt:
-		return 8
-	case schema.SmallInt:
-		return 16
-	case schema.Int:
-		return 32
-	case schema.BigInt:
-		return 64
-	default:
-		return 0
-	}
 }

@@ -57,6 +57,22 @@ func orZero(t *Type) Type {
 	return *t
 }
 
+// IntegerBits is the size of an integer type, 0 for others.
+func (k Kind) IntegerBits() int {
+	switch k {
+	case TinyInt:
+		return 8
+	case SmallInt:
+		return 16
+	case Int:
+		return 32
+	case BigInt:
+		return 64
+	default:
+		return 0
+	}
+}
+
 // String is the kind's keyword in SQL, TIMESTAMP_LTZ for TimestampLTZ.
 func (k Kind) String() string {
 	names := [...]string{

@@ -244,7 +244,7 @@ func TestMomentRights(t *testing.T) {
 		account := fmt.Sprintf("'%s'@'%%'", c.User)
 		grants := map[source.MomentMethod]string{
 			source.MomentFlush:      "GRANT RELOAD, PROCESS ON *.* TO " + account,
-			source.MomentLockTables: fmt.Sprintf("GRANT LOCK TABLES ON `%s`.* TO %s", s.database, account),
+			source.MomentLockTables: "GRANT LOCK TABLES ON *.* TO " + account,
 		}
 		if mariadb {
 			grants[source.MomentFlush] = "GRANT RELOAD ON *.* TO " + account
@@ -294,11 +294,49 @@ func TestMomentRights(t *testing.T) {
 		p = auto()
 		require.Equal(t, source.MomentLockTables, p.Method, "a flush that cannot see long statements is not preferred")
 		require.Contains(t, strings.Join(p.Notes, "; "), "GRANT PROCESS ON *.* TO "+account)
-		s.exec(t, fmt.Sprintf("REVOKE LOCK TABLES ON `%s`.* FROM %s", s.database, account))
+		s.exec(t, "REVOKE LOCK TABLES ON *.* FROM "+account)
 		require.Equal(t, source.MomentPosition, auto().Method)
 		p, err = plan(source.MomentFlush, 3)
 		require.NoError(t, err, "but who demands it gets it")
 		require.Contains(t, strings.Join(p.Notes, "; "), "GRANT PROCESS ON *.* TO "+account)
+	})
+}
+
+// TestMomentRightsOfTables locks tables for accounts that may read these alone, or the databases of a pattern. The GRANT that the
+// plan names takes no right to read away, and is enough.
+func TestMomentRightsOfTables(t *testing.T) {
+	onAll(t, func(t *testing.T, s *shop) {
+		b := newBank(t, s)
+		tables := make([]string, 0, len(b.tables))
+		for _, table := range b.tables {
+			tables = append(tables, fmt.Sprintf("`%s`.`%s`", table.Shard.Database, table.Shard.Table))
+		}
+		pattern := "`" + strings.ReplaceAll(s.database[:len(s.database)-1], "_", `\_`) + "_`.*"
+		c := s.account(t, "SELECT")
+		account := fmt.Sprintf("'%s'@'%%'", c.User)
+		for name, readable := range map[string][]string{"some tables": tables, "a pattern": {pattern}} {
+			s.exec(t, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM "+account)
+			for _, r := range readable {
+				s.exec(t, "GRANT SELECT ON "+r+" TO "+account)
+			}
+			src := open(t, mysql.Options{}, c)
+			lock := func() error {
+				m, err := src.OpenMoment(t.Context(), source.MomentRequest{Instance: "a", Shards: b.shards(), Readers: 2, Method: source.MomentLockTables})
+				if err != nil {
+					return err
+				}
+				got, err := b.read(t.Context(), m)
+				require.NoError(t, err, name)
+				require.EqualValues(t, bankShards*bankAccounts, got.rows, name)
+				return m.Close()
+			}
+			needed := "GRANT LOCK TABLES ON *.* TO " + account
+			err := lock()
+			require.ErrorIs(t, err, source.ErrDenied, name)
+			require.ErrorContains(t, err, needed, name)
+			s.exec(t, needed)
+			require.NoError(t, lock(), name)
+		}
 	})
 }
 
@@ -332,7 +370,7 @@ func TestMomentWithoutLog(t *testing.T) {
 			_, err := ask(source.MomentAuto)
 			require.ErrorIs(t, err, source.ErrDenied)
 			require.ErrorContains(t, err, "GRANT RELOAD")
-			require.ErrorContains(t, err, fmt.Sprintf("GRANT LOCK TABLES ON `%s`.*", s.database))
+			require.ErrorContains(t, err, "GRANT LOCK TABLES ON *.*")
 			s.exec(t, fmt.Sprintf("GRANT LOCK TABLES ON *.* TO '%s'@'%%'", config.User))
 			m, err := ask(source.MomentAuto)
 			require.NoError(t, err)

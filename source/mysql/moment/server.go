@@ -34,16 +34,14 @@ type Server struct {
 	binlog, gtid, show bool
 	// silent tells that a replica does not log what it applies, so that its own log says nothing of that.
 	silent bool
-	// refused are the rights that the account lacks, as privileges to grant and on what, by method.
-	refused map[source.MomentMethod][]grant
+	// refused are the privileges that the account lacks, by method. They are to be granted on *.*: an entry for one database
+	// would hide those of patterns that match it, and with them the right to read it.
+	refused map[source.MomentMethod]string
 	// unusable says by method why no right would help.
 	unusable map[source.MomentMethod]string
 	// blind tells that others' statements cannot be seen, so that a flush on MySQL may get behind a long one.
 	blind bool
 }
-
-// grant is a right that is missing.
-type grant struct{ privileges, on string }
 
 // Error codes of statements that the account may not run.
 const (
@@ -72,7 +70,7 @@ const nothing = "tributary asks for a right"
 
 // Examine finds out what the server and the account allow, for shards in these databases. It locks nothing.
 func Examine(ctx context.Context, s Session, instance string, databases []string) (*Server, error) {
-	v := &Server{Instance: instance, refused: map[source.MomentMethod][]grant{}, unusable: map[source.MomentMethod]string{}}
+	v := &Server{Instance: instance, refused: map[source.MomentMethod]string{}, unusable: map[source.MomentMethod]string{}}
 	if err := v.look(ctx, s); err != nil {
 		return nil, fmt.Errorf("instance %q: look at the server: %w", instance, err)
 	}
@@ -122,15 +120,16 @@ func (v *Server) probe(ctx context.Context, s Session, databases []string) error
 	var server *driversql.MySQLError
 	switch {
 	case errors.As(err, &server) && server.Number == codeSpecificDenied:
-		v.refused[source.MomentFlush] = []grant{{"RELOAD", "*.*"}}
+		v.refused[source.MomentFlush] = "RELOAD"
 	case err != nil && !errors.As(err, &server):
 		return err
 	}
 	for _, d := range slices.Compact(slices.Sorted(slices.Values(databases))) {
+		// An account that may read some tables only is denied this one by name, once it has the right for the database.
 		err := s.Exec(ctx, "LOCK TABLES "+quote(d)+"."+quote(nothing)+" READ")
 		switch {
-		case denied(err):
-			v.refused[source.MomentLockTables] = append(v.refused[source.MomentLockTables], grant{"LOCK TABLES", quote(d) + ".*"})
+		case errors.As(err, &server) && server.Number == codeDatabaseDenied:
+			v.refused[source.MomentLockTables] = "LOCK TABLES"
 		case err != nil && !errors.As(err, &server):
 			return err
 		}
@@ -216,7 +215,7 @@ func (v *Server) position() {
 		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
 	case v.mariadb, v.gtid:
 	case !v.show:
-		v.refused[source.MomentPosition] = []grant{{"REPLICATION CLIENT", "*.*"}}
+		v.refused[source.MomentPosition] = "REPLICATION CLIENT"
 	case v.silent:
 		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
 	}
@@ -224,7 +223,7 @@ func (v *Server) position() {
 
 // may tells whether a method can be tried.
 func (v *Server) may(m source.MomentMethod) bool {
-	return v.unusable[m] == "" && len(v.refused[m]) == 0
+	return v.unusable[m] == "" && v.refused[m] == ""
 }
 
 // Methods are those that may be tried, the one to begin with first, for a request with so many readers. One reader needs no
@@ -261,7 +260,7 @@ func (v *Server) Plan(asked source.MomentMethod, readers int) (source.MomentPlan
 		p.Notes = v.notes(methods[0])
 	}
 	if methods[0] == source.MomentFlush && v.blind {
-		p.Notes = append(p.Notes, fmt.Sprintf("without PROCESS long statements are not seen, and behind one a flush can hold up all queries of its tables until it ends: GRANT PROCESS ON *.* TO %s", v.account))
+		p.Notes = append(p.Notes, "without PROCESS long statements are not seen, and behind one a flush can hold up all queries of its tables until it ends: "+v.grant("PROCESS"))
 	}
 	return p, nil
 }
@@ -287,7 +286,7 @@ func (v *Server) cut() string {
 	case v.mariadb, v.gtid && v.show:
 		return "GTID set, binary log file and offset"
 	case v.gtid:
-		return fmt.Sprintf("GTID set; file and offset too with GRANT REPLICATION CLIENT ON *.* TO %s", v.account)
+		return "GTID set; file and offset too with " + v.grant("REPLICATION CLIENT")
 	case v.show && v.silent:
 		return "file and offset of the replica's own binary log"
 	case v.show:
@@ -297,7 +296,7 @@ func (v *Server) cut() string {
 }
 
 func (v *Server) noPosition() string {
-	return fmt.Sprintf("the account may not ask for it: GRANT REPLICATION CLIENT ON *.* TO %s", v.account)
+	return "the account may not ask for it: " + v.grant("REPLICATION CLIENT")
 }
 
 // notes say what keeps the methods before the chosen one from being used.
@@ -306,29 +305,20 @@ func (v *Server) notes(chosen source.MomentMethod) []string {
 		return nil
 	}
 	var notes []string
-	if g := v.refused[source.MomentFlush]; len(g) > 0 {
-		notes = append(notes, "flush is not used: it needs "+v.type_(g))
+	if p := v.refused[source.MomentFlush]; p != "" {
+		notes = append(notes, "flush is not used: it needs "+v.grant(p))
 	} else if v.blind {
-		notes = append(notes, fmt.Sprintf("flush is not preferred, as long statements cannot be seen: GRANT PROCESS ON *.* TO %s", v.account))
+		notes = append(notes, "flush is not preferred, as long statements cannot be seen: "+v.grant("PROCESS"))
 	}
-	if g := v.refused[source.MomentLockTables]; len(g) > 0 && chosen == source.MomentPosition {
-		notes = append(notes, "lock_tables is not used: it needs "+v.type_(g))
+	if p := v.refused[source.MomentLockTables]; p != "" && chosen == source.MomentPosition {
+		notes = append(notes, "lock_tables is not used: it needs "+v.grant(p))
 	}
 	return notes
 }
 
-// type_ is what to type for rights.
-func (v *Server) type_(grants []grant) string {
-	const shown = 5
-	var texts []string
-	for i, g := range grants {
-		if i == shown {
-			texts = append(texts, fmt.Sprintf("the same for %d more databases", len(grants)-i))
-			break
-		}
-		texts = append(texts, fmt.Sprintf("GRANT %s ON %s TO %s", g.privileges, g.on, v.account))
-	}
-	return strings.Join(texts, "; ")
+// grant is what to type for privileges.
+func (v *Server) grant(privileges string) string {
+	return fmt.Sprintf("GRANT %s ON *.* TO %s", privileges, v.account)
 }
 
 // none refuses a request that no method can serve.
@@ -343,11 +333,11 @@ func (v *Server) none(asked source.MomentMethod) error {
 			ways = append(ways, fmt.Sprintf("%s: %s", m, why))
 			continue
 		}
-		grants := v.refused[m]
+		privileges := v.refused[m]
 		if m == source.MomentFlush && v.blind {
-			grants = []grant{{"RELOAD, PROCESS", "*.*"}}
+			privileges = "RELOAD, PROCESS"
 		}
-		ways = append(ways, fmt.Sprintf("%s: %s", m, v.type_(grants)))
+		ways = append(ways, fmt.Sprintf("%s: %s", m, v.grant(privileges)))
 	}
 	return fmt.Errorf("%w: instance %q: its connections cannot be opened at one moment, as the account %s may not do so; type one of these there, or set consistency: split: %s",
 		source.ErrDenied, v.Instance, v.account, strings.Join(ways, " | "))

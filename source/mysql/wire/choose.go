@@ -217,33 +217,17 @@ func (c *column) chooseInteger(w resultColumn, t schema.Type, layout row.Layout)
 		need++
 	}
 	// The column's own type may have been asked for although it has fewer: then each value is looked at.
-	if own := integerBits(c.source.Type.Kind); own > 0 && own < need {
-		if own > integerBits(t.Kind) {
+	if own := c.source.Type.Kind.IntegerBits(); own > 0 && own < need {
+		if own > t.Kind.IntegerBits() {
 			return nil
 		}
 		c.bits = own
 		return decodeIntegerChecked
 	}
-	if need > integerBits(t.Kind) {
+	if need > t.Kind.IntegerBits() {
 		return nil
 	}
 	return fastInteger(c.width, c.unsigned, layout)
-}
-
-// integerBits is the size of a lake type, 0 for what is no integer.
-func integerBits(k schema.Kind) int {
-	switch k {
-	case schema.TinyInt:
-		return 8
-	case schema.SmallInt:
-		return 16
-	case schema.Int:
-		return 32
-	case schema.BigInt:
-		return 64
-	default:
-		return 0
-	}
 }
 
 // fastInteger prefers the functions made for one width.
