@@ -1,4 +1,4 @@
-package e2e
+package lake
 
 import (
 	"encoding/binary"
@@ -20,7 +20,7 @@ func javaCommitter(t *testing.T, release string, args ...string) (string, error)
 	t.Helper()
 	classPath, err := testenv.PaimonClassPath(t.Context(), release)
 	require.NoError(t, err)
-	built := testenv.BuildMaven(t, "java-committer", "../examples/java-committer")
+	built := testenv.BuildMaven(t, "java-committer", "../../examples/java-committer")
 	args = append([]string{"-cp", filepath.Join(built, "java-committer.jar") + ":" + classPath, "example.Committer"}, args...)
 	out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
 	return string(out), err

@@ -1,4 +1,4 @@
-package e2e
+package lake
 
 import (
 	"fmt"
@@ -221,21 +221,20 @@ func requireRows(t *testing.T, r *testenv.JavaReferee, warehouse string, want []
 	require.Equal(t, want, r.Read(t, warehouse, messagesTable, 0))
 	require.Equal(t, want, testenv.Referee(t).Read(t, warehouse, messagesTable, 0))
 	table := openLakeTable(t, warehouse)
-	var lines []string
+	var rows []testenv.Row
 	require.NoError(t, table.Scan(t.Context(), lake.ScanOptions{}, func(b *row.Batch) error {
 		for i := range b.Rows {
-			line := []byte{'{'}
+			values := testenv.Row{}
 			for c, f := range table.Schema().Fields {
-				v := b.Columns[c].Value(i)
-				line = appendMember(line, f.Name, row.Text(f.Type, v), v.Null)
+				if v := b.Columns[c].Value(i); !v.Null {
+					values[f.Name] = row.Text(f.Type, v)
+				}
 			}
-			line[len(line)-1] = '}'
-			lines = append(lines, string(line))
+			rows = append(rows, values)
 		}
 		return nil
 	}))
-	slices.Sort(lines)
-	require.Equal(t, want, lines)
+	require.Equal(t, sortedLines(t, want), linesOf(t, table.Schema().Fields, rows))
 }
 
 // The messages of this library's writer, in the version of each release, are committed by that release's Java and read back.

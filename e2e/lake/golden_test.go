@@ -1,4 +1,4 @@
-package e2e
+package lake
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ import (
 func goldenTables(t *testing.T) warehouse {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(dir, "golden.db"), os.DirFS("../lake/testdata/golden.db")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "golden.db"), os.DirFS("../../lake/testdata/golden.db")))
 	return openWarehouse(t, dir)
 }
 
