@@ -89,7 +89,7 @@ func (e *ending) reportRolledBack() *Aborted {
 
 // judge returns what would refuse the commit now, nil when nothing is known to.
 func (r *run) judge(ctx context.Context) error {
-	messages, _, err := r.messages(ctx)
+	messages, _, err := r.messages(ctx, latestRound)
 	if err == nil {
 		err = r.committer().Check(ctx, r.request(messages))
 	}

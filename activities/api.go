@@ -120,12 +120,16 @@ type Written struct {
 // PlanMergesInput asks into how many merges the rows of all units go, once these are claimed.
 type PlanMergesInput struct {
 	TableRun
+	// Round asks for all merges to be made again, as the n-th time from 1, since others had added to their buckets.
+	Round int `json:"round,omitempty"`
 }
 
 // PlannedMerges are the merges of a key table's rows and what is still to be done of them.
 type PlannedMerges struct {
 	Merges int   `json:"merges"`
 	Rows   int64 `json:"rows"`
+	// Round is how many times they were made before.
+	Round int `json:"round,omitempty"`
 	// Pending are the merges without a claim, from 0.
 	Pending []Range `json:"pending"`
 }
@@ -135,6 +139,7 @@ type PlannedMerges struct {
 type MergeInput struct {
 	TableRun
 	Merge int `json:"merge"`
+	Round int `json:"round,omitempty"`
 }
 
 // VerifyInput asks whether all that was planned was written once.

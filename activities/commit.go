@@ -26,7 +26,7 @@ func (c *Committer) Verify(ctx context.Context, in VerifyInput) (*ledger.Counts,
 		return nil, err
 	}
 	defer r.close()
-	_, counts, err := r.messages(ctx)
+	_, counts, err := r.messages(ctx, latestRound)
 	return &counts, err
 }
 
@@ -137,7 +137,7 @@ func (r *run) clean(ctx context.Context) (int, error) {
 	}
 	keep := map[string]bool{}
 	if result.Outcome == ledger.Committed {
-		messages, _, err := r.messages(ctx)
+		messages, _, err := r.messages(ctx, result.Round)
 		if err != nil {
 			return 0, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -25,6 +26,8 @@ type ending struct {
 	counts   ledger.Counts
 	// snapshot of the commit, 0 when there was nothing to publish.
 	snapshot snapshot.ID
+	// made is the round of merges that the snapshot is made of.
+	made int
 	// result is what the ledger has recorded.
 	result *ledger.Result
 	// cause is why the table cannot tell, or what forbids the commit; refusal what would refuse it.
@@ -130,7 +133,7 @@ func (e *ending) prepare(ctx context.Context) error {
 
 func (e *ending) load(ctx context.Context) (err error) {
 	if !e.loaded {
-		e.messages, e.counts, err = e.run.messages(ctx)
+		e.messages, e.counts, err = e.run.messages(ctx, latestRound)
 		e.loaded = err == nil
 	}
 	return err
@@ -160,7 +163,7 @@ func (e *ending) publish(ctx context.Context) error {
 	if err := e.load(ctx); err != nil {
 		return err
 	}
-	e.see.Table = twophase.Present
+	e.see.Table, e.made = twophase.Present, e.round
 	if len(e.messages) == 0 && !e.plan.Overwrite {
 		return nil
 	}
@@ -173,9 +176,18 @@ func (e *ending) publish(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		e.snapshot = published.Snapshot
+		e.foundIn(published.Snapshot, published.Properties)
 	}
 	return nil
+}
+
+// foundIn notes the snapshot that is the commit, and of which round of merges it says that it is made: it may be that of an
+// attempt which had stalled. Where its properties are gone, the files that were looked for are in the table.
+func (e *ending) foundIn(id snapshot.ID, properties map[string]string) {
+	e.snapshot, e.made = id, e.round
+	if properties != nil {
+		e.made, _ = strconv.Atoi(properties[roundProperty])
+	}
 }
 
 func (e *ending) look(ctx context.Context) error {
@@ -186,7 +198,8 @@ func (e *ending) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	case own != nil:
-		e.see.Table, e.snapshot = twophase.Present, own.ID
+		e.see.Table = twophase.Present
+		e.foundIn(own.ID, own.Properties)
 	case fence != nil:
 		e.see.Table = twophase.Fenced
 	default:
@@ -205,7 +218,8 @@ func (e *ending) fence(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !found.Fenced:
-		e.see.Table, e.snapshot = twophase.Present, found.Snapshot
+		e.see.Table = twophase.Present
+		e.foundIn(found.Snapshot, found.Properties)
 	default:
 		e.see.Table = twophase.Fenced
 	}
@@ -218,7 +232,8 @@ func (e *ending) fenceAnyway(ctx context.Context) error {
 	case err != nil && !unanswered(err) && !errors.Is(err, fileio.ErrNotExist):
 		return err
 	case err == nil && !found.Fenced:
-		e.see.Table, e.snapshot = twophase.Present, found.Snapshot
+		e.see.Table = twophase.Present
+		e.foundIn(found.Snapshot, found.Properties)
 	default: // a table that is gone or another one needs no fence
 		e.see.Table, e.see.Named = twophase.LostFenced, twophase.Unasked
 	}
@@ -233,12 +248,12 @@ func unanswered(err error) bool {
 
 // recordCommitted records a commit that is in the table, maybe for a caller that did not live to do so.
 func (e *ending) recordCommitted(ctx context.Context) error {
-	result := ledger.Result{Outcome: ledger.Committed, Snapshot: int64(e.snapshot), Counts: e.counts}
+	result := ledger.Result{Outcome: ledger.Committed, Snapshot: int64(e.snapshot), Counts: e.counts, Round: e.made}
 	if e.snapshot != 0 {
 		result.Kind = string(e.kind())
 	}
-	if !e.loaded {
-		_, counts, err := e.filed(ctx)
+	if !e.loaded || e.made != e.round {
+		_, counts, err := e.filed(ctx, e.made)
 		switch {
 		case errors.Is(err, ErrMismatch), errors.Is(err, ledger.ErrCorrupt):
 			// The counts are lost. That the rows are in the table is what matters.

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/tributary-lake/tributary/activities/budget"
+	"github.com/tributary-lake/tributary/activities/merging"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/commit"
@@ -41,6 +42,8 @@ const (
 	TypeMismatch = "VerificationFailed"
 	// TypeConflict: another writer changed the table since the plan.
 	TypeConflict = "Conflict"
+	// TypeOvertaken: another writer added to buckets after rows for them were merged. Merged again they can be committed.
+	TypeOvertaken = "Overtaken"
 	// TypeUnknown: whether the commit happened cannot be known. The starter exits with 4.
 	TypeUnknown = "OutcomeUnknown"
 	// TypeAborted: the run was given up meanwhile.
@@ -61,7 +64,7 @@ var (
 	// ErrPlanRefused wraps what makes a plan impossible or unsafe.
 	ErrPlanRefused = errors.New("plan refused")
 	// ErrMismatch is returned when the plan, the claims and the messages do not agree.
-	ErrMismatch = errors.New("verification failed")
+	ErrMismatch = merging.ErrMismatch
 	// ErrAborted is returned when the run was decided to be given up.
 	ErrAborted = errors.New("the run was given up")
 )
@@ -79,7 +82,7 @@ func classes() []class {
 		{ErrConfig, TypeConfig, false},
 		{ErrPlanRefused, TypePlanRefused, false},
 		{ErrAborted, TypeAborted, false},
-		{ErrKeyCollision, TypeKeyCollision, false},
+		{merging.ErrKeyCollision, TypeKeyCollision, false},
 		{ErrMismatch, TypeMismatch, false},
 		{budget.ErrRow, TypeValue, false},
 		{source.ErrDenied, TypeAccess, false},
@@ -88,6 +91,7 @@ func classes() []class {
 		{lake.ErrFolderName, TypeValue, false},
 		{source.ErrUnavailable, TypeSource, true},
 		{commit.ErrOutcomeUnknown, TypeUnknown, true},
+		{commit.ErrOvertaken, TypeOvertaken, false},
 		{commit.ErrConflict, TypeConflict, false},
 		{commit.ErrRefused, TypeConflict, false},
 		{ledger.ErrCorrupt, TypeCorrupt, false},

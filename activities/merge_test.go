@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -200,8 +201,9 @@ func TestKeyTableIsAddedTo(t *testing.T) {
 	w.tidy()
 }
 
-// What another writer added to a bucket since the plan has numbers that the run's rows were not numbered after: nobody knows
-// which are the later ones, so the run is refused before anything is decided. Compactions and other buckets do not matter.
+// What another writer added to a bucket after rows for it were merged has numbers that these were not numbered after: the commit
+// is refused before anything is decided, the rows are merged again, and win. What was added before that, or to other buckets, is
+// in nobody's way.
 func TestAddingToBucketsThatOthersAddTo(t *testing.T) {
 	of := func(id int64) int {
 		return bucket.Of([]schema.Type{schema.Of(schema.BigInt)}, []row.Value{{I64: id}}, 2)
@@ -211,20 +213,125 @@ func TestAddingToBucketsThatOthersAddTo(t *testing.T) {
 		w := newWorld(t)
 		two := func(t *testTable) { t.Buckets = "2" }
 		w.run(orders(keyed("id"), two), "r1")
-		w.source().shards = []memoryShard{shard("a", id, 1)}
-		w.load(orders(keyed("id"), appending, two), "r2")
+		w.source().shards = []memoryShard{shard("c", id, 1)}
+		planned := w.begin(orders(keyed("id"), appending, two), "r2")
 		w.foreign() // of id 1
-		if of(id) != of(1) {
-			require.Equal(t, activities.StateCommitted, w.commitRun("r2").Status)
-			continue
+		for unit := range planned.Units {
+			w.writeUnit("r2", unit)
 		}
-		conflicts++
-		refused(t, w.commitError("r2"), activities.TypeConflict, "others added rows to the same buckets since snapshot 1")
-		require.Equal(t, activities.StateAborted, w.abortRun("r2", false).State)
+		require.Equal(t, 1, w.mergeAll("r2"))
+		w.foreign() // and again
+		if of(id) == of(1) {
+			conflicts++
+			refused(t, w.commitError("r2"), activities.TypeOvertaken, "others added rows to the same buckets")
+			require.Empty(t, w.decision("r2"))
+			w.mergeAgain("r2", 1)
+		}
+		require.Equal(t, activities.StateCommitted, w.commitRun("r2").Status)
+		want := []string{"foreign/foreign 1 x"}
+		if id == 1 {
+			want = nil
+		}
+		for _, line := range append((&memorySource{shards: []memoryShard{shard("a", 0, 5), shard("b", 100, 5)}}).lines(), w.source().lines()...) {
+			if key := strings.Fields(line)[1]; key != "1" && (key != fmt.Sprint(id) || strings.HasPrefix(line, "shop/c")) || line == "shop/c 1 n1" {
+				want = append(want, line)
+			}
+		}
+		require.ElementsMatch(t, want, w.rows())
+		w.cleanRun("r2")
 		w.tidy()
 	}
 	require.Greater(t, conflicts, 1)
 	require.Less(t, conflicts, 8)
+}
+
+// A commit that is decided already and refused then is made of another round of merges. An attempt that had stalled with the first
+// round may still publish that: the rows are in the table once, and its files stay.
+func TestMergingAgainAfterTheDecision(t *testing.T) {
+	one := func(t *testTable) { t.Buckets = "1" }
+	begin := func(t *testing.T) *world {
+		w := newWorld(t)
+		w.run(orders(keyed("id"), one), "r1")
+		w.source().shards = []memoryShard{shard("c", 1, 3)}
+		w.load(orders(keyed("id"), appending, one), "r2")
+		return w
+	}
+	decided := func(w *world) {
+		_, err := w.ledger("r2").Decide(t.Context(), 1, ledger.Commit)
+		require.NoError(t, err)
+	}
+	t.Run("merged again", func(t *testing.T) {
+		w := begin(t)
+		decided(w)
+		w.foreign()
+		refused(t, w.commitError("r2"), activities.TypeOvertaken)
+		w.mergeAgain("r2", 1)
+		require.EqualValues(t, 3, w.commitRun("r2").Written)
+		require.Contains(t, w.rows(), "shop/c 1 n1")
+		require.Positive(t, w.cleanRun("r2"), "files of the first round")
+		w.tidy()
+		require.Contains(t, w.rows(), "shop/c 1 n1")
+	})
+	t.Run("the first round lands all the same", func(t *testing.T) {
+		w := begin(t)
+		decided(w)
+		w.mergeAgain("r2", 1)
+		// It has read the claims of the first round.
+		first := w.with(func(s fileio.Store) fileio.Store { return unopened{s} })
+		result, err := call(t.Context(), first.commit, activities.CommitInput{TableRun: part("r2")})
+		require.NoError(t, err)
+		require.EqualValues(t, result.Snapshot, w.commitRun("r2").Snapshot)
+		require.Positive(t, w.cleanRun("r2"), "files of the second round")
+		w.tidy()
+		require.Contains(t, w.rows(), "shop/c 1 n1")
+	})
+	t.Run("given up between", func(t *testing.T) {
+		w := begin(t)
+		decided(w)
+		w.foreign()
+		refused(t, w.commitError("r2"), activities.TypeOvertaken)
+		merges, err := call(t.Context(), w.planMerges, activities.PlanMergesInput{TableRun: part("r2"), Round: 1})
+		require.NoError(t, err)
+		require.Equal(t, 1, merges.Round)
+		require.Equal(t, activities.StateAborted, w.abortRun("r2", true).State)
+		_, err = call(t.Context(), w.merge, activities.MergeInput{TableRun: part("r2"), Round: 1})
+		refused(t, err, activities.TypeAborted)
+		w.tidy()
+		require.NotContains(t, w.rows(), "shop/c 1 n1")
+	})
+}
+
+// unopened shows no round of merges but the first, as it was for who looked before.
+type unopened struct{ fileio.Store }
+
+func (u unopened) List(ctx context.Context, folder string, fn func(fileio.Info) error) error {
+	if strings.HasSuffix(folder, "/rounds") {
+		return nil
+	}
+	return u.Store.List(ctx, folder, fn)
+}
+
+// mergeAgain makes the merges of a run once more.
+func (w *world) mergeAgain(run string, round int) {
+	w.t.Helper()
+	merges, err := call(w.t.Context(), w.planMerges, activities.PlanMergesInput{TableRun: part(run), Round: round})
+	require.NoError(w.t, err)
+	require.Equal(w.t, round, merges.Round)
+	require.Equal(w.t, []activities.Range{{From: 0, To: merges.Merges}}, merges.Pending)
+	for n := range merges.Merges {
+		_, err := call(w.t.Context(), w.merge, activities.MergeInput{TableRun: part(run), Merge: n, Round: round})
+		require.NoError(w.t, err)
+	}
+	_, err = call(w.t.Context(), w.verify, activities.VerifyInput{TableRun: part(run)})
+	require.NoError(w.t, err)
+}
+
+// decision is what was decided of a run, empty for nothing.
+func (w *world) decision(run string) ledger.Verdict {
+	w.t.Helper()
+	d, err := w.ledger(run).Decision(w.t.Context(), 1)
+	require.NoError(w.t, err)
+	return d
 }
 
 // A refresh may have another number of buckets than before: its rows are distributed anew.

@@ -31,8 +31,9 @@ type run struct {
 	plan   *ledger.Plan
 	schema *schema.Table
 	table  *lake.Table
-	// cut is what the claims say of it, once messages has read them.
-	cut []source.Cut
+	// cut is what the claims say of it, once messages has read them, and round is that of the merges that were read.
+	cut   []source.Cut
+	round int
 }
 
 // openRun opens a run by the job that it keeps. Whoever does so closes its session.
@@ -189,9 +190,30 @@ func (r *run) winners(ctx context.Context, what string, first, n int) ([]*ledger
 	return claims, err
 }
 
-// filed returns the claims that refer to commit messages, those of the units or of the merges that followed them, and the
-// sum of the counts of all claims. Of a key table every row that was read was sorted, and every sorted row was merged.
-func (r *run) filed(ctx context.Context) ([]*ledger.Claim, ledger.Counts, error) {
+// latestRound stands for the latest round of merges of which each is claimed.
+const latestRound = -1
+
+// complete is the latest round of merges of which each is claimed; 0 when there is none.
+func (r *run) complete(ctx context.Context, merges *ledger.Merges) (int, error) {
+	round, err := r.ledger.Round(ctx)
+	if err != nil || round == 0 {
+		return 0, err
+	}
+	claimed, err := r.ledger.Claimed(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for ; round > 0; round-- {
+		if len(unclaimed(merges.Count, func(n int) bool { return claimed[merges.Unit(r.plan.Units, round, n)] })) == 0 {
+			break
+		}
+	}
+	return round, nil
+}
+
+// filed returns the claims that refer to commit messages, those of the units or of a round of the merges that followed them, and
+// the sum of the counts of all claims. Of a key table every row that was read was sorted, and every sorted row was merged.
+func (r *run) filed(ctx context.Context, round int) ([]*ledger.Claim, ledger.Counts, error) {
 	var total ledger.Counts
 	claims, err := r.claims(ctx)
 	if err != nil {
@@ -211,7 +233,13 @@ func (r *run) filed(ctx context.Context) ([]*ledger.Claim, ledger.Counts, error)
 	if err != nil {
 		return nil, total, err
 	}
-	if claims, err = r.winners(ctx, "merge", r.plan.Units, merges.Count); err != nil {
+	if round == latestRound {
+		if round, err = r.complete(ctx, merges); err != nil {
+			return nil, total, err
+		}
+	}
+	r.round = round
+	if claims, err = r.winners(ctx, "merge", merges.Unit(r.plan.Units, round, 0), merges.Count); err != nil {
 		return nil, total, err
 	}
 	for _, c := range claims {
@@ -224,9 +252,9 @@ func (r *run) filed(ctx context.Context) ([]*ledger.Claim, ledger.Counts, error)
 	return claims, total, nil
 }
 
-// messages loads the winners' commit messages and checks them against their claims.
-func (r *run) messages(ctx context.Context) ([]*message.Commit, ledger.Counts, error) {
-	claims, total, err := r.filed(ctx)
+// messages loads the winners' commit messages, of a round of the merges, and checks them against their claims.
+func (r *run) messages(ctx context.Context, round int) ([]*message.Commit, ledger.Counts, error) {
+	claims, total, err := r.filed(ctx, round)
 	if err != nil {
 		return nil, total, err
 	}
@@ -278,6 +306,9 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 	if len(r.plan.LeftOut) > 0 {
 		properties[leftOutProperty] = notes.Text(r.plan.LeftOut)
 	}
+	if r.round > 0 {
+		properties[roundProperty] = strconv.Itoa(r.round)
+	}
 	for _, c := range r.cut {
 		properties[cutProperty+c.Instance] = c.Text()
 	}
@@ -289,6 +320,9 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 
 // cutProperty and the name of an instance are the property of a snapshot that has the instance's cut: its Text.
 const cutProperty = "tributary.cut."
+
+// roundProperty is the property of a snapshot that names the round of merges whose files it has, where that is not the first.
+const roundProperty = "tributary.round"
 
 // jobProperty is the property of a snapshot that names the job it was made by.
 const jobProperty = "tributary.job"

@@ -101,6 +101,9 @@ type attempt struct {
 	memory   *budget.Budget
 	spill    fileio.Store
 
+	// again tells that it is a merge made again, which a commit that was decided may be waiting for.
+	again bool
+
 	record  ledger.Attempt
 	rows    atomic.Int64
 	written atomic.Int64
@@ -275,6 +278,15 @@ func (a *attempt) allowed(ctx context.Context) error {
 	d, err := a.ledger.Decision(ctx, identifier)
 	if err != nil {
 		return err
+	}
+	if d == ledger.Commit && a.again {
+		var end *ledger.Result
+		if end, err = a.ledger.Result(ctx); err != nil {
+			return err
+		}
+		if end == nil {
+			d = ""
+		}
 	}
 	if d != "" {
 		return fmt.Errorf("%w: %s stands, unit %d is not needed", ErrAborted, d, a.unit.ID)

@@ -72,6 +72,8 @@ type Result struct {
 	Snapshot int64  `json:"snapshot"`
 	Kind     string `json:"kind,omitempty"`
 	Counts   Counts `json:"counts"`
+	// Round is that of the merges whose files the snapshot has, of a key table.
+	Round int `json:"round,omitempty"`
 	// Cut is what the rows of each instance reflect, where that was a moment.
 	Cut []source.Cut `json:"cut,omitempty"`
 	At  time.Time    `json:"at"`

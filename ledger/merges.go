@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,13 +15,47 @@ import (
 )
 
 // Merges says into how many merges the sorted rows of a key table are divided. It is written once, when all units are claimed.
-// A merge is won and claimed as a unit is; the id of the n-th is the number of the plan's units and n.
+// A merge is won and claimed as a unit is, under the id that Unit gives.
 type Merges struct {
 	Count int `json:"count"`
 	// Rows is the number of rows of all units that are to be merged.
 	Rows int64 `json:"rows"`
 	// Chunks is in the names of the files that say what each merge reads, as Plan.Chunks is for units.
 	Chunks string `json:"chunks"`
+}
+
+// Unit is the id of the n-th merge of a round in a plan of so many units.
+func (m *Merges) Unit(units, round, n int) int { return units + round*m.Count + n }
+
+// OpenRound lets all merges be made again in another round, from 1, in which each is claimed anew. Nothing of an earlier round
+// is lost by it. Round 0 needs no opening.
+func (l *Ledger) OpenRound(ctx context.Context, round int) error {
+	err := l.create(ctx, l.path(roundsFolder, fmt.Sprintf("%06d", round)), struct{}{})
+	if err != nil && !errors.Is(err, fileio.ErrExist) {
+		return fmt.Errorf("open round %d of the merges: %w", round, err)
+	}
+	return nil
+}
+
+// Round is the latest round of merges that was opened, 0 when none was.
+func (l *Ledger) Round(ctx context.Context) (int, error) {
+	last := 0
+	err := l.store.List(ctx, l.path(roundsFolder), func(i fileio.Info) error {
+		name := path.Base(i.Path)
+		if strings.HasPrefix(name, ".") {
+			return nil
+		}
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return fmt.Errorf("%w: %s is no round", ErrCorrupt, l.store.URI(i.Path))
+		}
+		last = max(last, n)
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list rounds of merges: %w", err)
+	}
+	return last, nil
 }
 
 // NewMerges names merges that are about to be planned. Nothing refers to their files before KeepMerges.
@@ -108,4 +144,6 @@ func (l *Ledger) RemoveRuns(ctx context.Context) error {
 const (
 	mergesFile = "merges.json"
 	runsFolder = "runs"
+
+	roundsFolder = "rounds"
 )

@@ -16,6 +16,8 @@ const (
 	defaultContinueAfter = 2500
 	// maxWindow bounds pending activities, far below the server's 2,000.
 	maxWindow = 200
+	// maxRounds bounds how many times the rows of a key table are merged again because others add to it.
+	maxRounds = 5
 )
 
 // TableInput starts the sync of one table. State is set by continue-as-new alone.
@@ -32,11 +34,15 @@ type TableState struct {
 	// Pending are the units not yet started, or the merges once these are planned. None is in flight when the workflow continues.
 	Pending []activities.Range `json:"pending"`
 	// Merges are those of a key table, nil until all units are written.
-	Merges  *activities.PlannedMerges `json:"merges,omitempty"`
-	Merged  int                       `json:"merged,omitempty"`
-	Done    int                       `json:"done"`
-	Counts  ledger.Counts             `json:"counts"`
-	Started time.Time                 `json:"started"`
+	Merges *activities.PlannedMerges `json:"merges,omitempty"`
+	Merged int                       `json:"merged,omitempty"`
+	// Again counts how many times they were made again.
+	Again int `json:"again,omitempty"`
+	// Units are the counts before them.
+	Units   ledger.Counts `json:"units,omitzero"`
+	Done    int           `json:"done"`
+	Counts  ledger.Counts `json:"counts"`
+	Started time.Time     `json:"started"`
 }
 
 // TableProgress answers ProgressQuery.
@@ -62,6 +68,7 @@ type table struct {
 	phase    string
 	inFlight int
 	started  int // units and merges, by this execution
+	round    int // of merges, that is to be opened
 	// reading is the number of connections of the units in flight.
 	reading int
 }
@@ -108,25 +115,20 @@ func (t *table) run(ctx workflow.Context) (*activities.TableResult, error) {
 		t.state.Pending = t.state.Planned.Pending
 		t.state.Done = t.state.Planned.Units - size(t.state.Pending)
 	}
-	if t.state.Planned.Done == nil {
-		again, err := t.load(ctx)
-		if err != nil {
-			return nil, err
-		}
+	r := &activities.TableResult{}
+	for {
+		again, err := t.finish(ctx, r)
 		if again {
 			next := t.in
 			next.State = &t.state
 			return nil, workflow.NewContinueAsNewError(ctx, SyncTableName, next)
 		}
-		t.phase = "verifying"
-		if err := workflow.ExecuteActivity(quick(ctx, "verify "+run.Table), activities.VerifyName, activities.VerifyInput{TableRun: run}).Get(ctx, nil); err != nil {
+		if err == nil {
+			break
+		}
+		if !t.mergeAgain(err) {
 			return nil, err
 		}
-	}
-	t.phase = "committing"
-	r := &activities.TableResult{}
-	if err := workflow.ExecuteActivity(commit(ctx, "commit "+run.Table), activities.CommitName, activities.CommitInput{TableRun: run}).Get(ctx, r); err != nil {
-		return nil, err
 	}
 	t.phase = "cleaning"
 	// What cleaning leaves undone, the next run of the table does: it cannot change what is committed.
@@ -138,6 +140,34 @@ func (t *table) run(ctx workflow.Context) (*activities.TableResult, error) {
 	t.phase = "done"
 	r.Table, r.Target, r.Seconds = run.Table, t.in.Target, seconds(ctx, t.state.Started)
 	return r, nil
+}
+
+// finish loads, verifies and commits what is still to be. It tells whether something remains that the next execution has to do.
+func (t *table) finish(ctx workflow.Context, r *activities.TableResult) (bool, error) {
+	run := t.in.TableRun
+	if t.state.Planned.Done == nil {
+		if again, err := t.load(ctx); again || err != nil {
+			return again, err
+		}
+		t.phase = "verifying"
+		if err := workflow.ExecuteActivity(quick(ctx, "verify "+run.Table), activities.VerifyName, activities.VerifyInput{TableRun: run}).Get(ctx, nil); err != nil {
+			return false, err
+		}
+	}
+	t.phase = "committing"
+	return false, workflow.ExecuteActivity(commit(ctx, "commit "+run.Table), activities.CommitName, activities.CommitInput{TableRun: run}).Get(ctx, r)
+}
+
+// mergeAgain prepares another round of merges when a commit was refused because others had added to the same buckets meanwhile.
+func (t *table) mergeAgain(err error) bool {
+	if _, kind := activities.Describe(err); kind != activities.TypeOvertaken || t.state.Merges == nil || t.state.Again == maxRounds {
+		return false
+	}
+	t.state.Again++
+	t.state.Counts, t.state.Merged = t.state.Units, 0
+	t.round = t.state.Merges.Round + 1
+	t.state.Merges = nil
+	return true
 }
 
 // load writes all units and, where the target has a primary key, merges what they left. It tells whether something remains
@@ -154,8 +184,9 @@ func (t *table) load(ctx workflow.Context) (bool, error) {
 			return again, err
 		}
 		t.phase = "planning merges"
+		t.state.Units = t.state.Counts
 		t.state.Merges = &activities.PlannedMerges{}
-		err = workflow.ExecuteActivity(quick(ctx, "plan merges of "+run.Table), activities.PlanMergesName, activities.PlanMergesInput{TableRun: run}).Get(ctx, t.state.Merges)
+		err = workflow.ExecuteActivity(quick(ctx, "plan merges of "+run.Table), activities.PlanMergesName, activities.PlanMergesInput{TableRun: run, Round: t.round}).Get(ctx, t.state.Merges)
 		if err != nil {
 			return false, err
 		}
@@ -165,7 +196,7 @@ func (t *table) load(ctx workflow.Context) (bool, error) {
 	t.phase = "merging"
 	return t.window(ctx, func(ctx workflow.Context, n int) workflow.Future {
 		return workflow.ExecuteActivity(split(ctx, fmt.Sprintf("%s merge %d", run.Table, n)), activities.MergeName,
-			activities.MergeInput{TableRun: run, Merge: n})
+			activities.MergeInput{TableRun: run, Merge: n, Round: t.state.Merges.Round})
 	}, func() { t.state.Merged++ })
 }
 

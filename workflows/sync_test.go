@@ -35,6 +35,7 @@ type fakes struct {
 
 	prepare func(activities.PrepareInput) (*activities.Prepared, error)
 	write   func(context.Context, activities.WriteInput) (*activities.Written, error)
+	merge   func(activities.MergeInput)
 	verify  func() error
 	commit  func() (*activities.TableResult, error)
 	abort   func() (*activities.Aborted, error)
@@ -60,7 +61,18 @@ func preparedTable(run, table string) activities.PreparedTable {
 
 func (f *fakes) Plan(_ context.Context, in activities.PlanInput) (*activities.Planned, error) {
 	n := f.units[in.Table]
-	return &activities.Planned{Units: n, Splits: n, Pending: []activities.Range{{From: 0, To: n}}}, nil
+	return &activities.Planned{Units: n, Splits: n, Pending: []activities.Range{{From: 0, To: n}}, Keyed: f.merge != nil}, nil
+}
+
+func (f *fakes) PlanMerges(_ context.Context, in activities.PlanMergesInput) (*activities.PlannedMerges, error) {
+	return &activities.PlannedMerges{Merges: 3, Rows: 10, Round: in.Round, Pending: []activities.Range{{From: 0, To: 3}}}, nil
+}
+
+func (f *fakes) Merge(_ context.Context, in activities.MergeInput) (*activities.Written, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.merge(in)
+	return &activities.Written{Counts: ledger.Counts{RowsMerged: 10, RowsWritten: 10}}, nil
 }
 
 func (f *fakes) Write(ctx context.Context, in activities.WriteInput) (*activities.Written, error) {
@@ -125,6 +137,7 @@ func environment(t *testing.T, f *fakes) *testsuite.TestWorkflowEnvironment {
 	}
 	for name, a := range map[string]any{
 		activities.PrepareName: f.Prepare, activities.PlanName: f.Plan, activities.WriteName: f.Write, activities.VerifyName: f.Verify,
+		activities.PlanMergesName: f.PlanMerges, activities.MergeName: f.Merge,
 		activities.CommitName: f.Commit, activities.CleanName: f.Clean, activities.AbortName: f.Abort,
 	} {
 		env.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: name})
@@ -293,6 +306,35 @@ func TestVerificationFailureCommitsNothing(t *testing.T) {
 	env.ExecuteWorkflow(workflows.SyncName, syncInput())
 	require.Error(t, env.GetWorkflowError())
 	require.Equal(t, 1, f.aborted)
+}
+
+// Rows that others overtook are merged again, in rounds of their own, and no more often than is reasonable. What the units read is
+// not read again.
+func TestOvertakenRowsAreMergedAgain(t *testing.T) {
+	for _, refusals := range []int{2, 100} {
+		f := &fakes{units: map[string]int{"a": 4}}
+		rounds := map[int]int{}
+		f.merge = func(in activities.MergeInput) { rounds[in.Round]++ }
+		commits := 0
+		f.commit = func() (*activities.TableResult, error) {
+			if commits++; commits <= refusals {
+				return nil, refused(activities.TypeOvertaken)
+			}
+			return &activities.TableResult{Status: activities.StateCommitted, Snapshot: 7}, nil
+		}
+		env := environment(t, f)
+		env.ExecuteWorkflow(workflows.SyncName, syncInput())
+		require.Len(t, f.written, 4)
+		if refusals == 2 {
+			require.NoError(t, env.GetWorkflowError())
+			require.Equal(t, map[int]int{0: 3, 1: 3, 2: 3}, rounds)
+			require.Zero(t, f.aborted)
+			continue
+		}
+		require.Error(t, env.GetWorkflowError())
+		require.Equal(t, map[int]int{0: 3, 1: 3, 2: 3, 3: 3, 4: 3, 5: 3}, rounds)
+		require.Equal(t, 1, f.aborted)
+	}
 }
 
 // A commit whose reply is lost is not taken back: Abort finds it and the run ends as committed.

@@ -65,13 +65,15 @@ func layers() []layer {
 		},
 		{
 			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
-			packages: []string{"activities", "activities/dryrun", "activities/explanation", "activities/fit", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units"},
+			packages: []string{"activities", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units"},
 			within: [][2]string{
 				{"activities", "activities/budget"},
 				{"activities/pipe", "activities/budget"},
 				{"activities", "activities/dryrun"},
 				{"activities", "activities/explanation"},
 				{"activities", "activities/fit"},
+				{"activities", "activities/merging"},
+				{"activities/merging", "activities/sink"},
 				{"activities", "activities/notes"},
 				{"activities", "activities/pipe"},
 				{"activities", "activities/sink"},

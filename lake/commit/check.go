@@ -78,11 +78,6 @@ func (c *Committer) checkChanges(ctx context.Context, req *Request, table *schem
 	if h.latest != nil && h.latest.IndexManifest != "" && (s != nil || req.Kind == snapshot.Compact) {
 		return &Error{Snapshot: h.latest.ID, Err: fmt.Errorf("%w: the table has index files, of which a part cannot be replaced", ErrRefused)}
 	}
-	if req.Kind == snapshot.Append && req.Alone {
-		if s, err = bucketsOf(req, layout); err != nil {
-			return err
-		}
-	}
 	if err := c.conflicts(ctx, h, req, s); err != nil {
 		return err
 	}
@@ -93,8 +88,8 @@ func fenced(h *history) error {
 	return &Error{Snapshot: h.fence.ID, Err: ErrFenced, Hint: "start a new run"}
 }
 
-// conflicts refuses an overwrite that would remove what others added since the base, and an append to buckets that others
-// added to since, if it had to be alone there.
+// conflicts refuses an overwrite that would remove what others added since the base, and an append that does not know of it
+// although it should.
 func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, within *scope) error {
 	switch req.Kind {
 	case snapshot.Overwrite:
@@ -102,7 +97,7 @@ func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, wit
 			return nil
 		}
 	case snapshot.Append:
-		if !req.Alone {
+		if !req.Unchanged {
 			return nil
 		}
 	default:
@@ -133,8 +128,8 @@ func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, wit
 	if req.Kind == snapshot.Append {
 		return &Error{
 			Snapshot: foreign[0].ID,
-			Err:      fmt.Errorf("%w: others added rows to the same buckets since snapshot %d, and which rows are the later ones is not known: %s", ErrConflict, req.Base, strings.Join(list, ", ")),
-			Hint:     "run again to load on top of it",
+			Err:      fmt.Errorf("%w: others changed the table since snapshot %d, with which the source was compared: %s", ErrConflict, req.Base, strings.Join(list, ", ")),
+			Hint:     "run again to compare anew",
 		}
 	}
 	return &Error{

@@ -27,6 +27,8 @@ type Result struct {
 	CompactionLost bool
 	// Fenced tells that Fence made the commit impossible; Snapshot is then the one that says so.
 	Fenced bool
+	// Properties are those of the commit's own snapshot. There are none where that has expired.
+	Properties map[string]string
 }
 
 // Committer commits to one table.

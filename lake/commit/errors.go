@@ -12,6 +12,9 @@ var (
 	// ErrConflict is returned when another writer changed the table since the plan in a way that the commit would undo.
 	// Nothing was published by this call. Plan anew, or allow it by Request.AllowForeign.
 	ErrConflict = errors.New("conflicting change of the table")
+	// ErrOvertaken is an ErrConflict: another writer added rows to a bucket whose numbers are not below those of the commit. It may
+	// be made of files with higher numbers, as the same commit.
+	ErrOvertaken = fmt.Errorf("%w: others added rows to the same buckets meanwhile", ErrConflict)
 	// ErrRefused is returned for a commit that must not be made as it stands: a file is missing, the schema does not fit,
 	// the table is of a sort that is not committed here. Nothing was published by this call, and calling again does not
 	// help.

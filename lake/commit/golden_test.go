@@ -122,7 +122,7 @@ func TestTheSameCommitAsJava(t *testing.T) {
 			require.NoError(t, mine.Check(t.Context(), req))
 			result, err := mine.Publish(t.Context(), req)
 			require.NoError(t, err, "%s %d", c.table, id)
-			require.Equal(t, Result{Snapshot: id, Kind: want.CommitKind}, result)
+			require.Equal(t, Result{Snapshot: id, Kind: want.CommitKind, Properties: want.Properties}, result)
 			got, err := mine.snapshots.Latest(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, essence(want), essence(got), "%s %d", c.table, id)

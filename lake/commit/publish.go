@@ -215,7 +215,7 @@ func (p *publication) found(ctx context.Context, s *snapshot.Snapshot) *Result {
 	p.hint(ctx, s.ID)
 	return &Result{
 		Snapshot: s.ID, Kind: s.CommitKind, AlreadyCommitted: !ours,
-		Fenced: s.Properties[AbortedProperty] == "true",
+		Fenced: s.Properties[AbortedProperty] == "true", Properties: s.Properties,
 	}
 }
 

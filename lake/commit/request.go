@@ -33,9 +33,12 @@ type Request struct {
 	Base snapshot.ID
 	// AllowForeign lets an Overwrite remove what another writer added after Base.
 	AllowForeign bool
-	// Alone tells that an Append's rows were numbered as those of the only writer of their buckets: it is refused when another
-	// writer added to one of these after Base, whose rows and the request's would not know which is the later.
+	// Alone tells that an Append's rows are to be later than all rows that their buckets have: it is ErrOvertaken when a bucket
+	// has a row whose sequence number is not below those of the request.
 	Alone bool
+	// Unchanged tells that an Append's rows were chosen by what the whole table had: it is ErrConflict when another writer added
+	// or removed rows after Base.
+	Unchanged bool
 	// AllowEmpty publishes a snapshot even for an Append without files. Otherwise there is none, as in Java.
 	AllowEmpty bool
 	// Properties and Watermark go into the snapshot; the watermark, in milliseconds since 1970, never lowers the table's.

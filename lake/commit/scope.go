@@ -23,29 +23,13 @@ type Replace struct {
 	Touched bool
 }
 
-// scope is a set of partitions, or of some of their buckets; nil is the whole table.
-type scope struct {
-	filter  *partition.Filter
-	buckets map[bucket]bool // nil means all
-}
+// scope is a set of partitions; nil is the whole table.
+type scope struct{ filter *partition.Filter }
 
 // bucket is one of a partition's.
 type bucket struct {
 	partition string
 	number    int32
-}
-
-// bucketsOf are those that a request adds to.
-func bucketsOf(req *Request, layout *partition.Layout) (*scope, error) {
-	s, err := touched(req, layout)
-	if err != nil {
-		return nil, err
-	}
-	s.buckets = map[bucket]bool{}
-	for _, m := range req.Messages {
-		s.buckets[bucket{string(m.Partition), m.Bucket}] = true
-	}
-	return s, nil
 }
 
 // scopeOf returns what a request takes away, and refuses new files outside of it.
@@ -68,7 +52,7 @@ func scopeOf(req *Request, layout *partition.Layout) (*scope, error) {
 			return nil, refusal("file %s lies outside of the partitions that are replaced", m.Data.NewFiles[0].Name)
 		}
 	}
-	return &scope{filter: filter}, nil
+	return &scope{filter}, nil
 }
 
 // touched is the set of partitions for which the request has files.
@@ -86,7 +70,7 @@ func touched(req *Request, layout *partition.Layout) (*scope, error) {
 			return nil, refusal("a message's partition: %w", err)
 		}
 	}
-	return &scope{filter: filter}, nil
+	return &scope{filter}, nil
 }
 
 // entries chooses the live files of the scope.
@@ -99,7 +83,7 @@ func (s *scope) entries() manifest.Filter {
 			return s.filter.MaySelect(m.PartitionStats.Min, m.PartitionStats.Max, m.PartitionStats.NullCounts)
 		},
 		Entry: func(e *manifest.Entry) bool {
-			return s.filter.Selects(e.Partition) && (s.buckets == nil || s.buckets[bucket{string(e.Partition), e.Bucket}])
+			return s.filter.Selects(e.Partition)
 		},
 	}
 }
@@ -151,8 +135,8 @@ func (b bucketCounts) note(e *manifest.Entry) *mixed {
 }
 
 // checkConflicts makes sure that a request's changes fit the files that are live now (ConflictDetection): every file that is
-// taken away is there, none is added twice, a partition has one number of buckets, and above level 0 of a key table no two
-// files of a bucket have keys in common.
+// taken away is there, none is added twice, a partition has one number of buckets, above level 0 of a key table no two
+// files of a bucket have keys in common, and rows that must be the latest of their bucket are.
 func (c *Committer) checkConflicts(ctx context.Context, req *Request, table *schema.Table, layout *partition.Layout, latest *snapshot.Snapshot) error {
 	o, err := optionsOf(table)
 	if err != nil {
@@ -162,6 +146,9 @@ func (c *Committer) checkConflicts(ctx context.Context, req *Request, table *sch
 	f := &fit{counts: bucketCounts{}, gone: map[string]*manifest.Entry{}, added: map[string]bool{}, high: map[bucketLevel]bool{}}
 	if err := f.take(x.table); err != nil {
 		return err
+	}
+	if req.Alone {
+		f.number(x.table)
 	}
 	bucketed := o.buckets > 0 && req.Kind != snapshot.Overwrite
 	if latest != nil && (req.Kind == snapshot.Compact || bucketed) {
@@ -211,6 +198,36 @@ type fit struct {
 	added  map[string]bool
 	high   map[bucketLevel]bool // where files above level 0 are added
 	sorted []manifest.Entry     // files above level 0 at those places
+	// lowest is the lowest sequence number that is added to a bucket, where it must be above those that are there.
+	lowest map[bucket]int64
+}
+
+// number notes the sequence numbers of what is added.
+func (f *fit) number(entries []manifest.Entry) {
+	f.lowest = map[bucket]int64{}
+	for i := range entries {
+		e := &entries[i]
+		if e.Kind != manifest.Add {
+			continue
+		}
+		at := bucket{string(e.Partition), e.Bucket}
+		if low, ok := f.lowest[at]; !ok || e.File.MinSequence < low {
+			f.lowest[at] = e.File.MinSequence
+		}
+	}
+}
+
+// overtaken tells of a live file whose rows would not be earlier than those that are added to its bucket.
+func (f *fit) overtaken(e *manifest.Entry) error {
+	low, ok := f.lowest[bucket{string(e.Partition), e.Bucket}]
+	if !ok || e.File.MaxSequence < low {
+		return nil
+	}
+	return &Error{
+		Err: fmt.Errorf("%w: file %s of bucket %d has rows numbered up to %d, those to be added begin with %d", ErrOvertaken,
+			e.File.Name, e.Bucket, e.File.MaxSequence, low),
+		Hint: "run again to load on top of it",
+	}
 }
 
 // take notes the changes themselves. A file that is taken away and added again at another level is two files by identity.
@@ -269,6 +286,9 @@ func (c *Committer) checkLive(ctx context.Context, req *Request, layout *partiti
 		}
 		if m := f.counts.note(e); m != nil {
 			return m.refuse(e)
+		}
+		if err := f.overtaken(e); err != nil {
+			return err
 		}
 		if e.File.Level > 0 && f.high[bucketLevel{string(e.Partition), e.Bucket, e.File.Level}] {
 			f.sorted = append(f.sorted, *e)
