@@ -94,7 +94,8 @@ func (e *ending) committed() (*ledger.Result, error) {
 
 // mayCommit refuses to empty a table that has rows because the source has none, unless the job says so.
 func (r *run) mayCommit(ctx context.Context, counts ledger.Counts) error {
-	if !r.plan.Overwrite || counts.RowsWritten > 0 || r.plan.EmptyTarget {
+	whole := r.plan.Overwrite || r.plan.Compare
+	if !whole || counts.RowsRead > counts.RowsDropped || r.plan.EmptyTarget {
 		return nil
 	}
 	latest, err := r.snapshots().Latest(ctx)

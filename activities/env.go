@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/row"
@@ -51,6 +52,8 @@ type TableSpec struct {
 	LastWins bool
 	// Overwrite replaces the table's rows (mode full-refresh); otherwise they are added (mode append).
 	Overwrite bool
+	// Deletes says which rows are gone. Where they are found by comparison, nothing is overwritten.
+	Deletes deletes.Spec
 	// ReplaceForeign lets the commit remove what another writer added since the plan (on_conflict: replace).
 	ReplaceForeign bool
 	// Drift tells what becomes of shards that differ, and of a target that differs from them: see fit.

@@ -30,7 +30,7 @@ const leftOutProperty = "tributary.left_out"
 // that had left out the same shards, so that none of their rows is there.
 func mayLeaveOut(ctx context.Context, s *Session, d *draft, latest *snapshot.Snapshot, found int) error {
 	left := notes.Names(d.merged.LeftOut)
-	if len(left) == 0 || !s.Spec.Overwrite || latest.TotalRecordCount == 0 {
+	if len(left) == 0 || !s.Spec.Deletes.Refresh || latest.TotalRecordCount == 0 {
 		return nil
 	}
 	made := latest

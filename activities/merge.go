@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-lake/tributary/activities/budget"
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/activities/merging"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/schema"
@@ -93,8 +94,13 @@ func (r *run) divide(ctx context.Context) (*ledger.Merges, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := r.session.Spec
-	return (&merging.Sorted{Ledger: r.ledger, Claims: claims}).Divide(ctx, shuffle.Limits{Most: spec.MergeBytes, AtOnce: spec.Parallelism})
+	spec, sorted := r.session.Spec, &merging.Sorted{Ledger: r.ledger, Claims: claims}
+	if r.plan.Compare {
+		if sorted.Also, err = deletes.Buckets(ctx, r.table); err != nil {
+			return nil, err
+		}
+	}
+	return sorted.Divide(ctx, shuffle.Limits{Most: spec.MergeBytes, AtOnce: spec.Parallelism, Whole: r.plan.Compare})
 }
 
 // Merge merges the rows of some buckets, or of a range of a bucket's keys, into data files, keeps their commit messages and
@@ -142,7 +148,7 @@ func (m *Merger) Merge(ctx context.Context, in MergeInput) (*Written, error) {
 		if err := l.Merge(ctx, merges, in.Merge, &content); err != nil {
 			return nil, nil, err
 		}
-		return t.begin(table, content)
+		return t.begin(ctx, table, content)
 	})
 }
 
@@ -159,35 +165,42 @@ func (m *mergeAttempt) progress() any {
 // listedCollisions is how many rows with the key of another an error names.
 const listedCollisions = 100
 
-func (m *mergeAttempt) begin(table *lake.Table, content shuffle.Content) (abortable, work, error) {
+func (m *mergeAttempt) begin(ctx context.Context, table *lake.Table, content shuffle.Content) (abortable, work, error) {
 	most := listedCollisions
 	if m.plan.LastWins {
 		most = 0
 	}
 	met := shuffle.NewCollisions(table.Schema(), most)
-	spec := m.session.Spec
-	out, err := table.NewBucketMerger(lake.BucketMergerOptions{
+	spec, work := m.session.Spec, merging.Merge{Content: content, Met: met}
+	o := lake.BucketMergerOptions{
 		Files: lake.WriterOptions{
 			Prefix: m.record.Prefix, Guard: m.allowed, RowGroupBytes: spec.RowGroupBytes, Memory: spec.SortBytes, Codecs: m.codecs,
 			Spill: m.ledger.Store(), SpillFolder: m.ledger.RunsFolder(),
 		},
 		SpillName: m.record.RunName,
 		Sorted:    m.ledger.Store(), OnDuplicate: met.Met, Upsert: !m.plan.Overwrite,
-	})
-	return out, func(ctx context.Context) ([]byte, ledger.Counts, error) {
-		return m.merge(ctx, out, content, met, table.Schema().ID)
-	}, err
+	}
+	if m.plan.Compare {
+		compared, err := deletes.Compare(ctx, table)
+		if err != nil {
+			return nil, nil, err
+		}
+		work.Compared, o.Against = compared, compared.Against
+	}
+	var err error
+	work.Out, err = table.NewBucketMerger(o)
+	return work.Out, func(ctx context.Context) ([]byte, ledger.Counts, error) { return m.merge(ctx, work, table.Schema().ID) }, err
 }
 
 // merge makes the files of all buckets.
-func (m *mergeAttempt) merge(ctx context.Context, out *lake.BucketMerger, content shuffle.Content, met *shuffle.Collisions, id schema.ID) ([]byte, ledger.Counts, error) {
-	work := merging.Merge{Out: out, Content: content, Met: met, Progress: func(rows int64) {
+func (m *mergeAttempt) merge(ctx context.Context, work merging.Merge, id schema.ID) ([]byte, ledger.Counts, error) {
+	work.Progress = func(rows int64) {
 		m.merged.Store(rows)
-		m.written.Store(out.Bytes())
-	}}
+		m.written.Store(work.Out.Bytes())
+	}
 	messages, counts, err := work.Run(ctx)
-	if err == nil && len(met.List) > 0 {
-		err = merging.Collided(ctx, m.ledger, m.plan, met)
+	if err == nil && len(work.Met.List) > 0 {
+		err = merging.Collided(ctx, m.ledger, m.plan, work.Met)
 	}
 	if err != nil {
 		return nil, counts, err

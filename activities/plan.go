@@ -149,6 +149,9 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	if err := schema.CheckWritable(d.planned); err != nil {
 		return nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, s.Spec.Target, err)
 	}
+	if no := s.Spec.Deletes.Check(d.planned, s.Spec.ReplaceForeign); no != "" {
+		return nil, fmt.Errorf("%w: target %s: %s", ErrPlanRefused, s.Spec.Target, no)
+	}
 	latest, err := snapshot.NewManager(s.Warehouse, d.path).Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshots of target %s: %w", s.Spec.Target, err)
@@ -182,7 +185,7 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 func (s TableSpec) wanted() fit.Wanted {
 	return fit.Wanted{
 		Target: s.Target.String(), PartitionKeys: s.PartitionKeys, PrimaryKey: s.PrimaryKey, Options: s.Options,
-		Overwrite: s.Overwrite, LastWins: s.LastWins, Drift: s.Drift,
+		Overwrite: s.Overwrite, Deletes: s.Deletes.Fate(), LastWins: s.LastWins, Drift: s.Drift,
 	}
 }
 
@@ -254,7 +257,7 @@ const shardsProperty = "tributary.shards"
 // account only what it may read, so a right that is gone looks like a table that is gone.
 func fewerShards(spec TableSpec, latest *snapshot.Snapshot, now int) []string {
 	before, err := strconv.Atoi(latest.Properties[shardsProperty])
-	if err != nil || !spec.Overwrite || latest.Properties[jobProperty] != spec.Job || now >= before {
+	if err != nil || !spec.Deletes.Refresh || latest.Properties[jobProperty] != spec.Job || now >= before {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d shards where snapshot %d was made of %d: rows of the missing ones will not be in the table any more; were they dropped, or may the account no longer read them?",
@@ -324,7 +327,7 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 	p := &ledger.Plan{
 		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
 		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: notes.Names(d.merged.LeftOut),
-		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, LastWins: spec.LastWins, Checksums: spec.Checksums,
+		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, Compare: spec.Deletes.Compare, LastWins: spec.LastWins, Checksums: spec.Checksums,
 		Consistency: r.session.Source.Consistency(), Readers: u.Readers, Retention: spec.Retention,
 		Shapes: u.Shapes, Shards: len(d.tables), Units: len(u.Units),
 	}

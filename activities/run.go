@@ -245,9 +245,9 @@ func (r *run) filed(ctx context.Context, round int) ([]*ledger.Claim, ledger.Cou
 	for _, c := range claims {
 		total = total.Add(c.Counts)
 	}
-	if total.RowsRead != total.RowsSorted || total.RowsSorted != total.RowsMerged || total.RowsMerged != total.RowsWritten+total.RowsCollapsed {
-		return nil, total, fmt.Errorf("%w: of %d rows read %d were sorted and %d merged, of which %d are in files and %d had the key of another",
-			ErrMismatch, total.RowsRead, total.RowsSorted, total.RowsMerged, total.RowsWritten, total.RowsCollapsed)
+	if total.RowsRead != total.RowsSorted+total.RowsDropped || total.RowsSorted != total.RowsMerged || !total.Balanced() {
+		return nil, total, fmt.Errorf("%w: of %d rows read %d were sorted and %d marked as deleted; %s",
+			ErrMismatch, total.RowsRead, total.RowsSorted, total.RowsDropped, total.Merged())
 	}
 	return claims, total, nil
 }
@@ -286,7 +286,7 @@ func (r *run) messages(ctx context.Context, round int) ([]*message.Commit, ledge
 		c := claims[i].Counts
 		came := c.RowsRead
 		if r.plan.Keyed {
-			came = c.RowsMerged - c.RowsCollapsed
+			came = c.RowsMerged - c.RowsCollapsed - c.RowsSame + c.RowsGone
 		}
 		if rows != c.RowsWritten || rows != came {
 			return nil, total, fmt.Errorf("%w: unit %d read %d rows and claims %d written, its messages hold %d",
@@ -314,7 +314,7 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 	}
 	return commit.Request{
 		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
-		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Alone: r.plan.Keyed, Properties: properties,
+		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Alone: r.plan.Keyed, Unchanged: r.plan.Compare, Properties: properties,
 	}
 }
 

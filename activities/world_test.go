@@ -20,6 +20,7 @@ import (
 
 	"github.com/tributary-lake/tributary/activities"
 	"github.com/tributary-lake/tributary/activities/budget"
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -55,6 +56,9 @@ type testTable struct {
 	SortBytes      int               `json:"sort_bytes"`
 	Options        map[string]string `json:"options"`
 	Checksums      bool              `json:"checksums"`
+	// SoftDelete is the name that marks a row as deleted.
+	SoftDelete  string `json:"soft_delete"`
+	CompareKeys bool   `json:"compare_keys"`
 }
 
 func (j testJob) json(t testing.TB) json.RawMessage {
@@ -106,12 +110,20 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 		out.Tables = append(out.Tables, activities.TableSpec{
 			PrimaryKey: t.PrimaryKey, Options: options, LastWins: t.LastWins, MergeBytes: t.MergeBytes, SortBytes: t.SortBytes, Parallelism: 2,
 			Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
-			Overwrite: !t.Append, ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
+			Overwrite: !t.Append && !t.CompareKeys, Deletes: softDelete(t), ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
 			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, Memory: 256 << 20, SerializerVersion: t.Serializer,
 			Drift: source.DriftPolicy(t.Drift), Checksums: t.Checksums,
 		})
 	}
 	return out, nil
+}
+
+func softDelete(t testTable) deletes.Spec {
+	s := deletes.Spec{Compare: t.CompareKeys, Refresh: !t.Append}
+	if t.SoftDelete != "" {
+		s.Column, s.Value = "name", t.SoftDelete
+	}
+	return s
 }
 
 func target(name string) catalog.Identifier { return catalog.Identifier{Database: "ods", Table: name} }

@@ -221,7 +221,8 @@ func (a *attempt) sinks() sink.Options {
 	spec := a.session.Spec
 	return sink.Options{
 		Keyed: a.plan.Keyed, Prefix: a.record.Prefix, RunName: a.record.RunName, Store: a.ledger.Store(), RunsFolder: a.ledger.RunsFolder(),
-		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite, Spill: a.spill,
+		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite,
+		Deletes: spec.Deletes, Spill: a.spill,
 		Messages: sink.Messages{Producer: a.producer, Version: spec.SerializerVersion},
 	}
 }

@@ -46,8 +46,6 @@ func notYetRules() map[string]availability {
 		"tables[].mode":               only("full-refresh", "append"),
 		"tables[].watermark":          onlyDefault(),
 		"tables[].overwrite":          only("table"),
-		"tables[].soft_delete":        onlyDefault(),
-		"tables[].detect_deletes":     only("none"),
 		"tables[].cdc.interval":       onlyDefault(),
 		"tables[].cdc.rows":           onlyDefault(),
 		"tables[].cdc.bytes":          onlyDefault(),

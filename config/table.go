@@ -25,8 +25,8 @@ type Table struct {
 	OnConflict     OnConflict     `key:"on_conflict" default:"fail" doc:"What a full refresh does when another writer changed the table since the plan. fail, or replace: overwrite that too."`
 	EmptySource    EmptySource    `key:"empty_source" default:"fail" doc:"What an empty source does to a table with rows. fail, or empty: the table becomes empty."`
 	Overwrite      Overwrite      `key:"overwrite" default:"table" doc:"What a full refresh replaces: the table, or these partitions."`
-	SoftDelete     SoftDelete     `key:"soft_delete" empty:"none" doc:"The column that marks a row as deleted."`
-	DetectDeletes  DetectDeletes  `key:"detect_deletes" default:"none" doc:"How rows that are gone from the source are found."`
+	SoftDelete     SoftDelete     `key:"soft_delete" empty:"none" doc:"The column that marks a row as deleted, of a key table: such rows take the row with their key away when they are added, and are left out of a refresh."`
+	DetectDeletes  DetectDeletes  `key:"detect_deletes" default:"none" doc:"How a full refresh treats a key table. none: it is replaced. compare_keys: rows are compared with it; only what differs is written, and rows that are gone from the source are deleted, so that its history is kept."`
 	CDC            CDC            `key:"cdc" doc:"Settings of mode cdc."`
 	Target         TableTarget    `key:"target" required:"true" doc:"The table in the lake."`
 }
@@ -180,8 +180,8 @@ func (DecimalOverflow) allowed() []string {
 
 // SoftDelete is the mark of a deleted row. It is off when Column is empty.
 type SoftDelete struct {
-	Column string `key:"column" required:"true" rule:"column" doc:"The column that marks."`
-	Value  Scalar `key:"value" required:"true" doc:"Its value in a deleted row."`
+	Column string `key:"column" required:"true" rule:"column" doc:"The column that marks, by its name in the lake."`
+	Value  Scalar `key:"value" required:"true" doc:"Its value in a deleted row, exactly; NULL marks nothing."`
 }
 
 // CDC are the settings of mode cdc.

@@ -26,6 +26,8 @@ type BucketMergerOptions struct {
 	Sorted fileio.Store
 	// OnDuplicate is told of each row that has the key of one before, as mergetree.MergeOptions has it. It may be nil.
 	OnDuplicate func(kept, next *row.Batch) error
+	// Against, unless nil, gives what is written in place of the merged rows of a bucket. The source that it gives closes theirs.
+	Against func(ctx context.Context, p ShuffledPart, rows mergetree.Source) (mergetree.Source, error)
 }
 
 // BucketMerge are rows of one partition and bucket, from any number of shufflers.
@@ -128,6 +130,13 @@ func (m *BucketMerger) merge(ctx context.Context, p *part, sorter *mergetree.Sor
 	sorted, err := sorter.Sorted(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if m.opts.Against != nil {
+		rows, err := m.opts.Against(ctx, b.ShuffledPart, sorted)
+		if err != nil {
+			return nil, errors.Join(err, sorted.Close())
+		}
+		sorted = rows
 	}
 	data, err := m.files.writer(p, false)
 	if err != nil {

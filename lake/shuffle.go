@@ -91,7 +91,10 @@ func (t *Table) NewShuffler(o ShufflerOptions) (*Shuffler, error) {
 func (s *Shuffler) NumberFrom(sequence int64) { s.next = max(s.next, sequence) }
 
 // Write adds the rows of a batch, whose columns are the table's in order. The batch is not kept.
-func (s *Shuffler) Write(ctx context.Context, b *row.Batch) error {
+func (s *Shuffler) Write(ctx context.Context, b *row.Batch) error { return s.WriteChanges(ctx, b, nil) }
+
+// WriteChanges is Write with a kind for each row, none of which the table ignores; nil inserts all.
+func (s *Shuffler) WriteChanges(ctx context.Context, b *row.Batch, kinds []row.Kind) error {
 	if b.Rows == 0 {
 		return nil
 	}
@@ -108,7 +111,7 @@ func (s *Shuffler) Write(ctx context.Context, b *row.Batch) error {
 		sorter := p.keyed.sorter
 		before := sorter.Memory()
 		sorter.NumberFrom(s.next)
-		if err := sorter.WriteRows(ctx, b, p.rows, nil); err != nil {
+		if err := sorter.WriteRows(ctx, b, p.rows, kinds); err != nil {
 			return err
 		}
 		s.held += sorter.Memory() - before

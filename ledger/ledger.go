@@ -137,6 +137,11 @@ type Counts struct {
 	RowsSorted    int64 `json:"rows_sorted,omitempty"`
 	RowsMerged    int64 `json:"rows_merged,omitempty"`
 	RowsCollapsed int64 `json:"rows_collapsed,omitempty"`
+	// RowsDropped of those read were marked as deleted and not sorted. Of the merged, RowsSame are in the table as they are;
+	// RowsGone are those of the table that are taken away, each by a row that is written.
+	RowsDropped int64 `json:"rows_dropped,omitempty"`
+	RowsSame    int64 `json:"rows_same,omitempty"`
+	RowsGone    int64 `json:"rows_gone,omitempty"`
 	// Replaced counts values that a policy changed: one entry for each column and policy, sorted.
 	Replaced []source.Replaced `json:"replaced,omitempty"`
 }
@@ -147,8 +152,23 @@ func (c Counts) Add(d Counts) Counts {
 		RowsRead: c.RowsRead + d.RowsRead, RowsWritten: c.RowsWritten + d.RowsWritten,
 		Bytes: c.Bytes + d.Bytes, Files: c.Files + d.Files,
 		RowsSorted: c.RowsSorted + d.RowsSorted, RowsMerged: c.RowsMerged + d.RowsMerged, RowsCollapsed: c.RowsCollapsed + d.RowsCollapsed,
+		RowsDropped: c.RowsDropped + d.RowsDropped, RowsSame: c.RowsSame + d.RowsSame, RowsGone: c.RowsGone + d.RowsGone,
 		Replaced: AddReplaced(c.Replaced, d.Replaced),
 	}
+}
+
+// Balanced tells whether all rows that were merged are accounted for, and nothing else was written.
+func (c Counts) Balanced() bool {
+	return c.RowsMerged+c.RowsGone == c.RowsWritten+c.RowsCollapsed+c.RowsSame
+}
+
+// Merged says for people what became of merged rows.
+func (c Counts) Merged() string {
+	text := fmt.Sprintf("%d rows merged, of which %d had the key of another; %d are in files", c.RowsMerged, c.RowsCollapsed, c.RowsWritten)
+	if c.RowsSame+c.RowsGone > 0 {
+		text += fmt.Sprintf(", %d in the table as they are, and %d of the table are taken away", c.RowsSame, c.RowsGone)
+	}
+	return text
 }
 
 // AddReplaced sums two lists to one with an entry for each column and policy, sorted. Neither is changed.

@@ -33,6 +33,8 @@ type Plan struct {
 	Keyed bool `json:"keyed,omitempty"`
 	// LastWins tells that of rows with one key the last is kept; else such rows end the run.
 	LastWins bool `json:"last_wins,omitempty"`
+	// Compare tells that the rows are compared with those of the table, which is to become what the source is.
+	Compare bool `json:"compare,omitempty"`
 	// What the job says of the end, so that a later run can settle this one without its job.
 	//
 	// ReplaceForeign lets the commit remove what another writer added since the plan; EmptyTarget lets a source without

@@ -20,6 +20,8 @@ type Wanted struct {
 	Options    map[string]string
 	// Overwrite replaces the table's rows.
 	Overwrite bool
+	// Deletes says for people what becomes of rows that are gone from the source.
+	Deletes string
 	// LastWins keeps one of several rows with one key; else they end the run.
 	LastWins bool
 	Drift    source.DriftPolicy

@@ -87,7 +87,7 @@ func (f *Fitted) noteKeys(w Wanted, s Shards, buckets int, merges *mergetree.Spe
 		if len(merges.Sequence) > 0 {
 			note += " unless these are later by sequence.field"
 		}
-		note += ", and nothing is deleted"
+		note += ", and " + w.Deletes
 	}
 	if f.keyTellsShards(s) {
 		return []string{note}

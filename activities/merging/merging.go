@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/message"
@@ -28,6 +29,8 @@ type Sorted struct {
 	Ledger *ledger.Ledger
 	// Claims are those of all units.
 	Claims []*ledger.Claim
+	// Also are parts of the table that are merged whether a unit has rows for them or not.
+	Also []lake.ShuffledPart
 }
 
 // readAtOnce is how many units' lists are read at the same time.
@@ -35,6 +38,9 @@ const readAtOnce = 8
 
 // each reads where the rows of every unit lie, some units at once, and makes sure that each sorted all that it read.
 func (s *Sorted) each(ctx context.Context, do func(where *lake.Shuffled) error) error {
+	if err := do(&lake.Shuffled{Parts: s.Also}); err != nil {
+		return err
+	}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readAtOnce)
@@ -61,7 +67,7 @@ func (s *Sorted) read(ctx context.Context, c *ledger.Claim) (*lake.Shuffled, err
 	if err := json.Unmarshal(data, &where); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ledger.ErrCorrupt, s.Ledger.Store().URI(c.Message.Path), err)
 	}
-	if rows := where.Rows(); rows != c.Counts.RowsSorted || rows != c.Counts.RowsRead {
+	if rows := where.Rows(); rows != c.Counts.RowsSorted || rows+c.Counts.RowsDropped != c.Counts.RowsRead {
 		return nil, fmt.Errorf("%w: unit %d read %d rows and claims %d sorted, its files hold %d",
 			ErrMismatch, c.Unit, c.Counts.RowsRead, c.Counts.RowsSorted, rows)
 	}
@@ -90,12 +96,14 @@ type Merge struct {
 	Content shuffle.Content
 	// Met notes rows that have the key of another, as Out has it.
 	Met *shuffle.Collisions
+	// Compared, unless nil, compares them with the table, as Out has it.
+	Compared *deletes.Comparison
 	// Progress is told of the rows that were merged so far.
 	Progress func(rows int64)
 }
 
-// Run merges all buckets and counts their rows: each is in a data file, or had a key that another row there has. Where as many
-// of these are noted as may be it ends without an error.
+// Run merges all buckets and counts their rows: each is in a data file, or had a key that another row there has, or is in the
+// table already. Where as many of the second sort are noted as may be it ends without an error.
 func (m *Merge) Run(ctx context.Context) ([]*message.Commit, ledger.Counts, error) {
 	var counts ledger.Counts
 	var messages []*message.Commit
@@ -108,13 +116,15 @@ func (m *Merge) Run(ctx context.Context) ([]*message.Commit, ledger.Counts, erro
 		if err != nil {
 			return nil, counts, err
 		}
-		collapsed := m.Met.Count - before
-		if merged.In != merged.Out+collapsed {
-			return nil, counts, fmt.Errorf("%w: bucket %d: %d rows merged, of which %d are in files and %d had the key of another",
-				ErrMismatch, b.Bucket, merged.In, merged.Out, collapsed)
+		one := ledger.Counts{RowsMerged: merged.In, RowsWritten: merged.Out, RowsCollapsed: m.Met.Count - before}
+		if m.Compared != nil {
+			one.RowsSame, one.RowsGone = m.Compared.Bucket()
 		}
-		counts.RowsMerged += merged.In
-		counts.RowsCollapsed += collapsed
+		if !one.Balanced() {
+			return nil, counts, fmt.Errorf("%w: bucket %d: %s", ErrMismatch, b.Bucket, one.Merged())
+		}
+		one.RowsWritten = 0 // is counted by files
+		counts = counts.Add(one)
 		if merged.Message != nil {
 			messages = append(messages, merged.Message)
 		}

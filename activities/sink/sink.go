@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/activities/pipe"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/predicate"
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/ledger"
@@ -43,6 +46,8 @@ type Options struct {
 	Codecs                   *lake.Codecs
 	// Overwrite tells that the rows will replace others.
 	Overwrite bool
+	// Deletes marks rows of a key table that are gone: they are left out of a refresh, else sorted as rows that take away.
+	Deletes deletes.Spec
 	// Spill, unless nil, is where rows go that do not fit into memory.
 	Spill    fileio.Store
 	Messages Messages
@@ -99,7 +104,15 @@ func New(table *lake.Table, o Options, n, of int) (Sink, error) {
 		Store: o.Store, Folder: o.RunsFolder, Name: func(file int) string { return o.RunName(file*of + n) },
 		Guard: o.Guard, Memory: o.SortBytes,
 	})
-	return &runSink{Shuffler: out, most: o.SortBytes}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &runSink{Shuffler: out, most: o.SortBytes, refresh: o.Deletes.Refresh}
+	if o.Deletes.Column != "" {
+		s.marked, err = o.Deletes.Marked(table.Schema())
+		s.left = row.NewBatch(row.Types(table.Schema().Fields))
+	}
+	return s, err
 }
 
 // fileSink writes data files and leaves their commit messages.
@@ -150,6 +163,50 @@ func (m Messages) File(id schema.ID, messages []*message.Commit) ([]byte, error)
 type runSink struct {
 	*lake.Shuffler
 	most int
+	// marked is the condition that deleted rows meet, nil where there is no mark.
+	marked  *predicate.Predicate
+	refresh bool
+	dropped int64
+	gone    []int32
+	kinds   []row.Kind
+	left    *row.Batch
+}
+
+// Write implements pipe.Out.
+func (r *runSink) Write(ctx context.Context, b *row.Batch) error {
+	if r.marked == nil {
+		return r.Shuffler.Write(ctx, b)
+	}
+	r.gone = r.marked.Select(b, r.gone[:0])
+	if len(r.gone) == 0 {
+		return r.Shuffler.Write(ctx, b)
+	}
+	if r.refresh {
+		return r.drop(ctx, b)
+	}
+	r.kinds = slices.Grow(r.kinds[:0], b.Rows)[:b.Rows]
+	clear(r.kinds)
+	for _, i := range r.gone {
+		r.kinds[i] = row.Delete
+	}
+	return r.WriteChanges(ctx, b, r.kinds)
+}
+
+// drop leaves out the rows that are gone.
+func (r *runSink) drop(ctx context.Context, b *row.Batch) error {
+	r.dropped += int64(len(r.gone))
+	var rest []int32
+	gone := r.gone
+	for i := range int32(b.Rows) {
+		if len(gone) > 0 && gone[0] == i {
+			gone = gone[1:]
+			continue
+		}
+		rest = append(rest, i)
+	}
+	r.left.Reset()
+	r.left.AppendRows(b, rest)
+	return r.Shuffler.Write(ctx, r.left)
 }
 
 // SetMemory implements pipe.Out. Sorting takes as much as the rows.
@@ -176,5 +233,5 @@ func (r *runSink) Finish(ctx context.Context) (Leavings, error) {
 	if err != nil {
 		return Leavings{}, err
 	}
-	return Leavings{sorted: where.Parts, Counts: ledger.Counts{RowsSorted: where.Rows()}}, nil
+	return Leavings{sorted: where.Parts, Counts: ledger.Counts{RowsSorted: where.Rows(), RowsDropped: r.dropped}}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/row"
@@ -26,9 +27,12 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		Job: job.Name, Name: t.Name, Warehouse: root(job.Target.Warehouse),
 		Target:        catalog.Identifier{Database: t.Target.Database, Table: t.Target.Table},
 		PartitionKeys: t.Target.Partition, Options: tableOptions(t.Target),
-		PrimaryKey:     t.PrimaryKey,
-		LastWins:       t.OnKeyCollision == config.LastWins,
-		Overwrite:      t.Mode == config.FullRefresh,
+		PrimaryKey: t.PrimaryKey,
+		LastWins:   t.OnKeyCollision == config.LastWins,
+		Overwrite:  t.Mode == config.FullRefresh && t.DetectDeletes == config.NoDeletes,
+		Deletes: deletes.Spec{
+			Column: t.SoftDelete.Column, Value: t.SoftDelete.Value.Text, Compare: t.DetectDeletes == config.CompareKeys, Refresh: t.Mode == config.FullRefresh,
+		},
 		ReplaceForeign: t.OnConflict == config.ReplaceOnConflict,
 		EmptyTarget:    t.EmptySource == config.EmptyTarget,
 		Checksums:      job.Run.Verify == config.VerifyChecksums,

@@ -28,7 +28,7 @@ func layers() []layer {
 		{
 			name: "1", why: "files of a table, the ledger and the source's vocabulary know only layer 0",
 			packages: []string{
-				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/spill", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
+				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/keydiff", "lake/spill", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
 				"lake/snapshot", "lake/bucket", "lake/partition", "source", "ledger",
 				"ledger/twophase",
 			},
@@ -37,6 +37,7 @@ func layers() []layer {
 				{"lake/mergetree", "lake/datafile"},
 				{"lake/mergetree", "lake/manifest"},
 				{"lake/mergetree", "lake/mergetree/block"},
+				{"lake/keydiff", "lake/mergetree"},
 				{"lake/spill", "lake/mergetree/block"},
 				{"lake/deletion", "lake/manifest"},
 				{"lake/manifest", "lake/manifest/avro"},
@@ -65,9 +66,12 @@ func layers() []layer {
 		},
 		{
 			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
-			packages: []string{"activities", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units"},
+			packages: []string{"activities", "activities/deletes", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units"},
 			within: [][2]string{
 				{"activities", "activities/budget"},
+				{"activities", "activities/deletes"},
+				{"activities/merging", "activities/deletes"},
+				{"activities/sink", "activities/deletes"},
 				{"activities/pipe", "activities/budget"},
 				{"activities", "activities/dryrun"},
 				{"activities", "activities/explanation"},

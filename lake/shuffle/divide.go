@@ -24,6 +24,8 @@ type Limits struct {
 	Most int64
 	// AtOnce is how many merges are made at the same time: there will be enough for all to end at about the same time.
 	AtOnce int
+	// Whole leaves buckets uncut.
+	Whole bool
 }
 
 const (
@@ -84,7 +86,7 @@ func Divide(ctx context.Context, each Each, l Limits) (*Division, error) {
 	size := l.size(d.bytes)
 	large := map[bucketID]*bucketRows{}
 	for id, b := range d.buckets {
-		if b.bytes > cutAbove*size && b.segments > 1 {
+		if !l.Whole && b.bytes > cutAbove*size && b.segments > 1 {
 			large[id] = b
 		}
 	}
