@@ -58,6 +58,9 @@ bench: ## time and memory of large commits; uploads to S3 beside the SDK; then r
 	go run ./e2e/bench/scale
 	go run ./e2e/bench $(BENCH)
 
+bench-peers: ## the same tables moved by Spark and Flink too, in turns with ours (fetches 900 MB once; BENCH as above)
+	go run ./e2e/bench -shapes narrow,wide,small -peers spark,flink $(BENCH)
+
 # What a row costs in each stage, in processor time, which holds on a busy machine too.
 STAGES = (go test ./source/mysql/wire -run '^$$' -bench '^BenchmarkDecode$$' -benchtime 20x -count 6 -benchmem \
   && go test ./lake/datafile -run '^$$' -bench '^BenchmarkWrite(Narrow|Wide)$$' -benchtime 250000x -count 6 -benchmem)
@@ -81,4 +84,4 @@ lint: ## gofumpt, go vet, golangci-lint, workflowcheck
 fmt: ## format the code
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo dev setup test test-all race sweep fuzz bench stages record-stages golden lint fmt
+.PHONY: help build demo dev setup test test-all race sweep fuzz bench bench-peers stages record-stages golden lint fmt

@@ -22,10 +22,11 @@ const (
 
 // loadLineitem has the generator write a part of the table, and the server load it.
 func loadLineitem(ctx context.Context, conn *sql.Conn, shard int, s shape) error {
-	generator, err := installGenerator(ctx)
+	installed, err := testenv.PyPI(ctx, tpchgen)
 	if err != nil {
 		return err
 	}
+	generator := filepath.Join(installed, "bin", "tpchgen-cli")
 	dir, err := os.MkdirTemp("", "lineitem")
 	if err != nil {
 		return err
@@ -41,30 +42,4 @@ func loadLineitem(ctx context.Context, conn *sql.Conn, shard int, s shape) error
 	defer mysql.DeregisterLocalFile(file)
 	_, err = conn.ExecContext(ctx, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+s.Table()+" FIELDS TERMINATED BY '|'")
 	return err
-}
-
-// installGenerator makes a Python environment with the generator in the cache, once.
-func installGenerator(ctx context.Context) (string, error) {
-	cache, err := testenv.CacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "bench", tpchgen)
-	generator := filepath.Join(dir, "bin", "tpchgen-cli")
-	if _, err := os.Stat(generator); err == nil {
-		return generator, nil
-	}
-	python, err := need("python3", "apt-get install python3 python3-venv")
-	if err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{python, "-m", "venv", dir},
-		{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", tpchgen},
-	} {
-		if _, err := complete(ctx, exec.Command(args[0], args[1:]...)); err != nil {
-			return "", fmt.Errorf("install %s: %w", tpchgen, err)
-		}
-	}
-	return generator, nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/tributary-lake/tributary/e2e/bench/peers"
 )
 
 // errUsage is returned for arguments that make no sense; what is wrong has then been written to stderr.
@@ -16,6 +18,7 @@ var errUsage = errors.New("usage")
 type options struct {
 	rounds      int
 	shapes      []shape
+	peers       []string
 	parallelism int
 	memory      string
 	jsonFile    string
@@ -75,7 +78,7 @@ func (s shape) Total() int64 {
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	all := []shape{{Name: narrowName}, {Name: wideName}, {Name: smallName}, {Name: lineitemName}, {Name: keyedName}}
-	var which string
+	var which, tools string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "`times` that floor and product run, in turns")
@@ -83,6 +86,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.Int64Var(&all[1].Rows, "wide-rows", 250_000, "`rows` of each of the four wide shards")
 	fs.Int64Var(&all[2].Rows, "small-rows", 200_000, "`rows` of the small job's only table")
 	fs.StringVar(&which, "shapes", "narrow,wide,small,lineitem,keyed", "the `tables` to measure")
+	fs.StringVar(&tools, "peers", "", "other `tools` to run in each round too: "+strings.Join(peers.Names(), ",")+"; they need Java, Maven and Python, and fetch some 900 MB once")
 	fs.IntVar(&o.parallelism, "parallelism", 4, "`splits` in flight")
 	fs.StringVar(&o.memory, "memory", "", "the worker's --memory, such as 512MiB; empty leaves its default")
 	fs.StringVar(&o.jsonFile, "json", "", "append a line of JSON for each measurement to this `file`")
@@ -93,6 +97,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			return o, flag.ErrHelp
 		}
 		return o, errUsage
+	}
+	if tools != "" {
+		o.peers = strings.Split(tools, ",")
 	}
 	all[4].Rows = all[0].Rows
 	for name := range strings.SplitSeq(which, ",") {
@@ -118,6 +125,8 @@ func (o options) problem(fs *flag.FlagSet) string {
 		return "-rounds and -parallelism are at least 1"
 	case slices.ContainsFunc(o.shapes, func(s shape) bool { return s.Total() < 1 }):
 		return "a shard has at least 1 row"
+	case slices.ContainsFunc(o.peers, func(name string) bool { return !slices.Contains(peers.Names(), name) }):
+		return fmt.Sprintf("-peers knows %s, not %q", strings.Join(peers.Names(), " and "), strings.Join(o.peers, ","))
 	case o.perfDir != "" && o.jsonFile != "":
 		return "-perf slows the worker down: its results are not kept, leave -json out"
 	}

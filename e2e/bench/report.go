@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/tributary-lake/tributary/e2e/bench/peers"
 )
 
 // report writes the table of all results, and how they compare with earlier ones, if there are any.
@@ -11,7 +13,7 @@ func report(w io.Writer, shapes []shape, now, before []result) error {
 	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "table\twhat\trounds\tk rows/s min\tmedian\tmax\tof the floor, median\tCPU-s/M rows min\tmedian\tDB CPU-s/M\tpeak RSS MiB\twall s, median\tothers' CPU\t")
 	for _, s := range shapes {
-		for _, what := range []string{floorName, productName} {
+		for _, what := range append([]string{floorName, productName}, peers.Names()...) {
 			if list := pick(now, s, what); len(list) > 0 {
 				line(t, s, what, list)
 			}
@@ -41,7 +43,7 @@ func line(w io.Writer, s shape, what string, list []result) {
 	wall := spreadBy(list, func(r result) float64 { return r.Seconds })
 	foreign := spreadBy(list, func(r result) float64 { return r.Foreign * 100 })
 	ratio, peak := "", ""
-	if what == productName {
+	if what != floorName {
 		ratio = fmt.Sprintf("%.2f", spreadBy(list, func(r result) float64 { return r.Ratio }).Median)
 		peak = fmt.Sprintf("%.0f", spreadBy(list, func(r result) float64 { return r.PeakMB }).Max)
 	}

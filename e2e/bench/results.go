@@ -20,7 +20,7 @@ type result struct {
 	At          time.Time `json:"at"`
 	Version     string    `json:"version"`
 	Machine     string    `json:"machine"`
-	What        string    `json:"what"` // floor or tributary
+	What        string    `json:"what"` // floor, tributary, or another tool's name
 	Shape       string    `json:"shape"`
 	Round       int       `json:"round"`
 	Rows        int64     `json:"rows"`
@@ -38,7 +38,7 @@ type result struct {
 	StarterCPU  float64 `json:"starter_cpu_s,omitempty"`
 	TemporalCPU float64 `json:"temporal_cpu_s,omitempty"`
 	DatabaseCPU float64 `json:"database_cpu_s"`
-	PeakMB      float64 `json:"peak_rss_mb,omitempty"` // of the worker, in MiB
+	PeakMB      float64 `json:"peak_rss_mb,omitempty"` // of the worker or the other tool, in MiB
 	Foreign     float64 `json:"foreign_cpu_share"`
 	Bytes       int64   `json:"bytes_written,omitempty"`
 	Files       int64   `json:"files,omitempty"`

@@ -80,6 +80,7 @@ type sitting struct {
 	workerLog        string
 	meter            meter
 	product          product
+	rivals           rivals
 	machine, version string
 	results          []result
 }
@@ -118,6 +119,10 @@ func (b *sitting) open(ctx context.Context) error {
 	for _, s := range b.servers {
 		b.meter.databases = append(b.meter.databases, s.PID())
 		b.product.ports = append(b.product.ports, s.Port())
+	}
+	b.rivals.names = b.peers
+	if err := b.rivals.install(ctx, b.shapes, b.servers); err != nil {
+		return err
 	}
 	b.machine = fmt.Sprintf("%d × %s, %s", runtime.NumCPU(), processor(), b.servers[0].Version())
 	out, err := complete(ctx, exec.Command(built.starter, "--version"))
@@ -180,18 +185,21 @@ func (b *sitting) measure(ctx context.Context) error {
 	return nil
 }
 
-// pair runs floor and product once. They change places from round to round, so that neither always comes first.
+// pair runs floor, product and the other tools once. They change places from round to round, so that none always comes first.
 func (b *sitting) pair(ctx context.Context, s shape, round int) error {
 	var floor, product result
 	steps := []func() error{
 		func() (err error) { floor, err = b.floorRun(ctx, s, round); return err },
 		func() (err error) { product, err = b.productRun(ctx, s, round); return err },
 	}
-	if round%2 == 0 {
-		steps[0], steps[1] = steps[1], steps[0]
+	others := make([]result, len(b.peers))
+	for i, name := range b.peers {
+		if b.rivals.takePart(s) {
+			steps = append(steps, func() (err error) { others[i], err = b.rivalRun(ctx, name, s, round); return err })
+		}
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
+	for i := range steps {
+		if err := steps[(i+round-1)%len(steps)](); err != nil {
 			return err
 		}
 	}
@@ -199,6 +207,14 @@ func (b *sitting) pair(ctx context.Context, s shape, round int) error {
 	b.results = append(b.results, floor, product)
 	fmt.Fprintf(b.stderr, "bench: %s %d/%d: floor %.2f s, tributary %.2f s, %.2f of the floor's rate, %.2f CPU-s, peak %.0f MiB\n",
 		s.Name, round, b.rounds, floor.Seconds, product.Seconds, product.Ratio, product.CPU, product.PeakMB)
+	for _, r := range others {
+		if r.What != "" {
+			r.Ratio = r.Rate / floor.Rate
+			b.results = append(b.results, r)
+			fmt.Fprintf(b.stderr, "bench: %s %d/%d: %s %.2f s, %.2f CPU-s, peak %.0f MiB; tributary is %.1f times as fast\n",
+				s.Name, round, b.rounds, r.What, r.Seconds, r.CPU, r.PeakMB, product.Rate/r.Rate)
+		}
+	}
 	return nil
 }
 

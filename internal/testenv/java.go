@@ -39,27 +39,33 @@ func BuildMaven(tb testing.TB, name, project string) string {
 // path to run it with: its classes, and what its pom.xml names, which Maven fetches. The pom.xml names all versions.
 func JavaProgram(tb testing.TB, name, project string) string {
 	tb.Helper()
-	classPath, err := installProgram(context.WithoutCancel(tb.Context()), name, os.DirFS(project))
+	classPath, err := ProgramClassPath(context.WithoutCancel(tb.Context()), name, os.DirFS(project))
 	if err != nil {
 		tb.Fatalf("testenv: %s: %v", name, err)
 	}
 	return classPath
 }
 
-func installProgram(ctx context.Context, name string, project fs.FS) (string, error) {
-	if err := needJava(); err != nil {
-		return "", err
-	}
+// ProgramClassPath is [JavaProgram] for a program outside of tests.
+func ProgramClassPath(ctx context.Context, name string, project fs.FS) (string, error) {
 	// The jars are apart from the classes, so that a change of the program fetches nothing.
-	jars, err := installSources(ctx, name+"-jars", "the jars of "+name+" (Maven)", partFS{project, []string{"pom.xml"}}, func(tmp string) error {
-		return run(ctx, tmp, "mvn", "-B", "-q", copyJars, "-DincludeScope=runtime", "-DoutputDirectory="+tmp)
-	})
+	jars, err := ProgramJars(ctx, name, project)
 	if err != nil {
 		return "", err
 	}
 	needs := filepath.Join(jars, "*")
 	dir, err := installSources(ctx, name, name, partFS{project, []string{"pom.xml", "src"}}, func(tmp string) error { return compile(ctx, tmp, needs) })
 	return filepath.Join(dir, "classes") + ":" + needs, err
+}
+
+// ProgramJars fetches what the pom.xml of a project names, once for each state of it, and returns the folder of the jars.
+func ProgramJars(ctx context.Context, name string, project fs.FS) (string, error) {
+	if err := needJava(); err != nil {
+		return "", err
+	}
+	return installSources(ctx, name+"-jars", "the jars of "+name+" (Maven)", partFS{project, []string{"pom.xml"}}, func(tmp string) error {
+		return run(ctx, tmp, "mvn", "-B", "-q", copyJars, "-DincludeScope=runtime", "-DoutputDirectory="+tmp)
+	})
 }
 
 // compile compiles the Java sources below src/main/java into the folder classes.

@@ -40,6 +40,33 @@ func pythonWithVenv(ctx context.Context) (string, error) {
 	return "/usr/bin/python3", err
 }
 
+// PyPI installs a package of PyPI, such as `pyspark==3.5.8`, with what it needs, once, and returns the folder that they lie in.
+func PyPI(ctx context.Context, requirement string) (string, error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "pypi-"+requirement)
+	return dir, installOnce(ctx, requirement, requirement+" (PyPI)", dir, func() error {
+		python, err := pythonWithVenv(ctx)
+		if err != nil {
+			return err
+		}
+		return replaceDir(dir, func(tmp string) error {
+			// Only pip is used of the environment: programs in it would know its folder by name.
+			venv := filepath.Join(tmp, "venv")
+			if err := run(ctx, tmp, python, "-m", "venv", venv); err != nil {
+				return err
+			}
+			pip := filepath.Join(venv, "bin", "python")
+			if err := run(ctx, tmp, pip, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", tmp, requirement); err != nil {
+				return err
+			}
+			return os.RemoveAll(venv)
+		})
+	})
+}
+
 // installSources unpacks sources into a directory named by their hash and has build finish it, once.
 func installSources(ctx context.Context, name, what string, sources fs.FS, build func(dir string) error) (string, error) {
 	cache, err := CacheDir()
