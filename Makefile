@@ -20,9 +20,11 @@ build: ## build bin/worker and bin/starter, without cgo
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./worker ./starter
 
 demo: ## sync eight demo shards into a local Paimon table, with an embedded Temporal and its UI (first time: builds it, minutes)
+	@echo "building the starter: a minute or two the first time, seconds when nothing has changed"
 	go run ./starter demo
 
 dev: ## keep Temporal (127.0.0.1:7233) and its UI (127.0.0.1:8233) up until interrupted
+	@echo "building the starter: a minute or two the first time, seconds when nothing has changed"
 	go run ./starter dev
 
 setup: ## fetch the servers and readers that the tests use; `make test` does it by itself

@@ -51,6 +51,11 @@ func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, e
 	if result.Snapshot == 0 {
 		t.Status = StateUnchanged
 	}
+	lost, err := r.ledger.Lost(ctx, r.plan.Units)
+	if err != nil {
+		return nil, err
+	}
+	t.Notes = append(t.Notes, notes.Lost(lost)...)
 	return t, nil
 }
 

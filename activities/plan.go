@@ -37,6 +37,8 @@ type Merged struct {
 	Drifts []source.Drift
 	// LeftOut are shards that are not read, as they cannot be merged.
 	LeftOut []source.LeftOut
+	// Notes are what else a person should know of the shards, a sentence each.
+	Notes []string
 }
 
 // draft is a plan in the making.
@@ -156,6 +158,7 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshots of target %s: %w", s.Spec.Target, err)
 	}
+	d.notes = append(d.notes, d.merged.Notes...)
 	d.drift = notes.Drift(d.merged.Drifts, d.merged.LeftOut, found)
 	for _, c := range d.changes {
 		d.alters = append(d.alters, c.String())

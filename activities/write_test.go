@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"sync"
@@ -298,4 +299,20 @@ func TestConcurrentAttemptsHaveOneWinner(t *testing.T) {
 		require.Equal(t, got[0], g)
 	}
 	require.Len(t, w.dataFiles(), 1)
+}
+
+// A unit that had to be read again is told with the result, of key tables too, whose merges are attempts of their own.
+func TestLostAttemptsAreTold(t *testing.T) {
+	w := newWorld(t)
+	w.load(orders(), "r1")
+	require.NotContains(t, fmt.Sprint(w.commitRun("r1").Notes), "attempt")
+	w.load(orders(), "r2")
+	for _, want := range []string{"one attempt failed, or was lost", "2 attempts failed, or were lost"} {
+		_, err := w.ledger("r2").Register(t.Context(), 0)
+		require.NoError(t, err)
+		require.Contains(t, fmt.Sprint(w.commitRun("r2").Notes), want)
+	}
+	w = newWorld(t)
+	w.load(orders(keyed("id")), "r1")
+	require.NotContains(t, fmt.Sprint(w.commitRun("r1").Notes), "attempt")
 }

@@ -156,7 +156,7 @@ type Run struct {
 	Parallelism int           `key:"parallelism" default:"4" min:"1" max:"200" doc:"Units of work in flight at once, over all workers and all tables of the run."`
 	Memory      Bytes         `key:"memory" default:"1GiB" min:"67108864" doc:"Memory that one worker may use for this job."`
 	Consistency Consistency   `key:"consistency" default:"split" doc:"What is read at one moment. split: each split by itself; shard: a shard; instance: all shards of an instance; exact: as instance, by way of the binlog. With shard and instance one activity reads it by several connections, all of it again if one is lost, and the snapshot has the binary log's positions."`
-	Moment      Moment        `key:"moment" default:"auto" doc:"How connections open at one moment. flush: FLUSH TABLES WITH READ LOCK, which needs RELOAD, on MySQL PROCESS too; lock_tables: LOCK TABLES … READ of the shards, which needs LOCK TABLES; position: without a lock, again until no commit lies in between; auto: the first of these that the account may use."`
+	Moment      Moment        `key:"moment" default:"auto" doc:"How connections open at one moment. flush: FLUSH TABLES WITH READ LOCK, which needs RELOAD, on MySQL PROCESS too; lock_tables: LOCK TABLES … READ of the shards, which needs LOCK TABLES; position: without a lock, again until no commit lies in between, which needs REPLICATION CLIENT to see that the binary log leaves out nothing; auto: the first of these that the account may use."`
 	Verify      Verify        `key:"verify" default:"counts" doc:"What is checked before the commit, beside that every unit was written once. none and counts: rows read, written and in messages agree, which is always checked; checksums: every written file is read again and the checksum of its rows compared with that of the rows read; source: MySQL itself counts and checksums each split."`
 	Retention   time.Duration `key:"retention" default:"72h" doc:"How long a finished run's ledger is kept."`
 }
@@ -174,6 +174,24 @@ const (
 
 func (Consistency) allowed() []string {
 	return []string{string(SplitConsistency), string(ShardConsistency), string(InstanceConsistency), string(ExactConsistency)}
+}
+
+// TableConsistency is a table's own consistency, or RunConsistency.
+type TableConsistency string
+
+// RunConsistency stands for run.consistency.
+const RunConsistency TableConsistency = "run"
+
+func (TableConsistency) allowed() []string {
+	return append([]string{string(RunConsistency)}, Consistency("").allowed()...)
+}
+
+// ConsistencyOf is what of a table is read at one moment.
+func (j *Job) ConsistencyOf(t *Table) Consistency {
+	if t.Consistency == RunConsistency {
+		return j.Run.Consistency
+	}
+	return Consistency(t.Consistency)
 }
 
 // Moment is how connections open at one moment.

@@ -46,6 +46,7 @@ func notYetRules() map[string]availability {
 		"tables[].mode":               only("full-refresh", "append"),
 		"tables[].watermark":          onlyDefault(),
 		"tables[].overwrite":          only("table"),
+		"tables[].consistency":        only("run", "split", "shard", "instance"),
 		"tables[].cdc.interval":       onlyDefault(),
 		"tables[].cdc.rows":           onlyDefault(),
 		"tables[].cdc.bytes":          onlyDefault(),

@@ -28,6 +28,8 @@ func notYetTableCases() map[string]fault {
 	return map[string]fault{
 		"tables[].mode": tableCase("mode: cdc",
 			"job.yaml:10:11: tables[0].mode: cdc is not available yet; available: full-refresh, append"),
+		"tables[].consistency": tableCase("consistency: exact",
+			"job.yaml:10:18: tables[0].consistency: exact is not available yet; available: run, split, shard, instance"),
 		"tables[].watermark": tableCase("watermark: {column: updated_at, overlap: 5m}",
 			`job.yaml:10:16: tables[0].watermark: {"column":"updated_at","overlap":"5m"} is not available yet; remove the key`),
 		"tables[].overwrite": tableCase(`overwrite: [{dt: "1"}]`,

@@ -2,13 +2,10 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/tributary-lake/tributary/config/document"
+	"github.com/tributary-lake/tributary/config/mask"
 )
 
 const (
@@ -118,12 +116,12 @@ func (s *Secret) jsonSchema(field) schemaObject {
 	return schemaObject{"type": "string", "pattern": secretPattern}
 }
 
-// Masker replaces resolved secrets in text by ***. It is for everything that leaves a process: logs, errors, progress.
-// The zero Masker is ready; it may be used from many goroutines.
+// Masker replaces resolved secrets in text by ***, as [mask] says. It is for everything that leaves a process: logs, errors,
+// progress. The zero Masker is ready; it may be used from many goroutines.
 type Masker struct {
-	mu       sync.RWMutex
-	secrets  map[string]struct{}
-	replacer *strings.Replacer
+	mu      sync.RWMutex
+	secrets []string
+	hidden  *mask.Set
 }
 
 // Resolve resolves a secret and masks it from then on.
@@ -141,44 +139,19 @@ func (m *Masker) Resolve(ctx context.Context, secret Secret) (string, error) {
 func (m *Masker) Add(secrets ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.secrets == nil {
-		m.secrets = map[string]struct{}{}
-	}
 	for _, secret := range secrets {
-		if secret == "" {
-			continue
-		}
-		quoted := fmt.Sprintf("%q", secret)
-		inJSON := string(appendText(nil, secret))
-		forms := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), quoted[1 : len(quoted)-1], inJSON[1 : len(inJSON)-1]}
-		if html, err := json.Marshal(secret); err == nil {
-			forms = append(forms, string(html[1:len(html)-1]))
-		}
-		for _, form := range forms {
-			m.secrets[form] = struct{}{}
+		if !slices.Contains(m.secrets, secret) {
+			m.secrets = append(m.secrets, secret)
 		}
 	}
-	all := make([]string, 0, len(m.secrets))
-	for secret := range m.secrets {
-		all = append(all, secret)
-	}
-	// A secret may begin another: the longer one goes first, so that no rest of it stays.
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	pairs := make([]string, 0, 2*len(all))
-	for _, secret := range all {
-		pairs = append(pairs, secret, "***")
-	}
-	m.replacer = strings.NewReplacer(pairs...)
+	m.hidden = mask.Of(m.secrets)
 }
 
 // Mask is text with every secret replaced.
 func (m *Masker) Mask(text string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if m.replacer == nil {
-		return text
-	}
-	return m.replacer.Replace(text)
+	return m.hidden.Hide(text)
 }
 
 // Error is err with a masked message; errors.Is and errors.As still see what it wraps. It is nil for nil.

@@ -9,26 +9,27 @@ import (
 
 // Table is one logical table: the shards that merge, and what they become.
 type Table struct {
-	Name           string         `key:"name" required:"true" rule:"name" doc:"The logical table's name. It names folders and is the target table's name unless target.table says otherwise."`
-	Match          Pattern        `key:"match" required:"true" doc:"The MySQL tables that are its shards: a glob, a /regular expression/, or a list of those."`
-	Exclude        Pattern        `key:"exclude" doc:"MySQL tables that match but are left out."`
-	Columns        []Column       `key:"columns" doc:"The columns to read; all of them when empty."`
-	Where          string         `key:"where" rule:"text" doc:"SQL condition that rows must meet; all rows when empty."`
-	Mode           Mode           `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added, in a key table in place of rows with their key. incremental: rows past a watermark are. cdc: changes as they happen."`
-	Watermark      Watermark      `key:"watermark" empty:"none" doc:"How incremental finds new rows."`
-	Provenance     Provenance     `key:"provenance" default:"true" doc:"Columns that say where a row came from. true: _instance, _database and _table; false: none; or the names of those wanted."`
-	PrimaryKey     []string       `key:"primary_key" rule:"column" doc:"Primary key of the target; empty is an append table."`
-	OnKeyCollision OnKeyCollision `key:"on_key_collision" default:"fail" doc:"What two rows with one primary key do to a load."`
-	Split          Split          `key:"split" doc:"How shards are cut into splits."`
-	Types          Types          `key:"types" doc:"Choices where MySQL's types have no exact counterpart."`
-	Drift          Drift          `key:"drift" default:"widen" doc:"What shards with different columns do. widen: they and the target take the least common type; strict: an error; quarantine: as widen, but shards that cannot be merged are left out by name, never from a refresh that would drop their rows."`
-	OnConflict     OnConflict     `key:"on_conflict" default:"fail" doc:"What a full refresh does when another writer changed the table since the plan. fail, or replace: overwrite that too."`
-	EmptySource    EmptySource    `key:"empty_source" default:"fail" doc:"What an empty source does to a table with rows. fail, or empty: the table becomes empty."`
-	Overwrite      Overwrite      `key:"overwrite" default:"table" doc:"What a full refresh replaces: the table, or these partitions."`
-	SoftDelete     SoftDelete     `key:"soft_delete" empty:"none" doc:"The column that marks a row as deleted, of a key table: such rows take the row with their key away when they are added, and are left out of a refresh."`
-	DetectDeletes  DetectDeletes  `key:"detect_deletes" default:"none" doc:"How a full refresh treats a key table. none: it is replaced. compare_keys: rows are compared with it; only what differs is written, and rows that are gone from the source are deleted, so that its history is kept."`
-	CDC            CDC            `key:"cdc" doc:"Settings of mode cdc."`
-	Target         TableTarget    `key:"target" required:"true" doc:"The table in the lake."`
+	Name           string           `key:"name" required:"true" rule:"name" doc:"The logical table's name. It names folders and is the target table's name unless target.table says otherwise."`
+	Match          Pattern          `key:"match" required:"true" doc:"The MySQL tables that are its shards: a glob, a /regular expression/, or a list of those."`
+	Exclude        Pattern          `key:"exclude" doc:"Tables that match but are left out, by their names without the database: a glob, a /regular expression/, or a list of those. The plan notes each that takes nothing out."`
+	Columns        []Column         `key:"columns" doc:"The columns to read; all of them when empty."`
+	Where          string           `key:"where" rule:"text" doc:"SQL condition that rows must meet; all rows when empty."`
+	Mode           Mode             `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added, in a key table in place of rows with their key. incremental: rows past a watermark are. cdc: changes as they happen."`
+	Watermark      Watermark        `key:"watermark" empty:"none" doc:"How incremental finds new rows."`
+	Provenance     Provenance       `key:"provenance" default:"true" doc:"Columns that say where a row came from. true: _instance, _database and _table; false: none; or the names of those wanted."`
+	PrimaryKey     []string         `key:"primary_key" rule:"column" doc:"Primary key of the target; empty is an append table."`
+	OnKeyCollision OnKeyCollision   `key:"on_key_collision" default:"fail" doc:"What two rows with one primary key do to a load."`
+	Split          Split            `key:"split" doc:"How shards are cut into splits."`
+	Types          Types            `key:"types" doc:"Choices where MySQL's types have no exact counterpart."`
+	Consistency    TableConsistency `key:"consistency" default:"run" doc:"What of this table is read at one moment. run: as run.consistency says; else split, shard or instance as there."`
+	Drift          Drift            `key:"drift" default:"widen" doc:"What shards with different columns do. widen: they and the target take the least common type; strict: an error, unless all have the same columns with the same definitions: type with its length, character set, NOT NULL, generated or not; order, collation, defaults, comments and widths of integers may differ; quarantine: as widen, but shards that cannot be merged are left out by name, never from a refresh that would drop their rows."`
+	OnConflict     OnConflict       `key:"on_conflict" default:"fail" doc:"What a full refresh does when another writer changed the table since the plan. fail, or replace: overwrite that too."`
+	EmptySource    EmptySource      `key:"empty_source" default:"fail" doc:"What an empty source does to a table with rows. fail, or empty: the table becomes empty."`
+	Overwrite      Overwrite        `key:"overwrite" default:"table" doc:"What a full refresh replaces: the table, or these partitions."`
+	SoftDelete     SoftDelete       `key:"soft_delete" empty:"none" doc:"The column that marks a row as deleted, of a key table: such rows take the row with their key away when they are added, and are left out of a refresh."`
+	DetectDeletes  DetectDeletes    `key:"detect_deletes" default:"none" doc:"How a full refresh treats a key table. none: it is replaced. compare_keys: rows are compared with it; only what differs is written, and rows that are gone from the source are deleted, so that its history is kept."`
+	CDC            CDC              `key:"cdc" doc:"Settings of mode cdc."`
+	Target         TableTarget      `key:"target" required:"true" doc:"The table in the lake."`
 }
 
 // Mode is how a run changes the target.

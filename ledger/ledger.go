@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -124,6 +125,22 @@ func (l *Ledger) Prefixes(ctx context.Context) (map[string]bool, error) {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
 	return prefixes, nil
+}
+
+// Lost counts the attempts at these first units that were not the one that counts for its unit; none when the ledger was cleaned.
+func (l *Ledger) Lost(ctx context.Context, units int) (int, error) {
+	attempts := 0
+	err := l.store.List(ctx, l.path("attempts"), func(i fileio.Info) error {
+		unit, _, _ := strings.Cut(path.Base(i.Path), "-")
+		if n, err := strconv.Atoi(unit); err == nil && n < units {
+			attempts++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list attempts: %w", err)
+	}
+	return max(0, attempts-units), nil
 }
 
 // Counts are what one attempt read and wrote.

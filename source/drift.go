@@ -12,7 +12,7 @@ type DriftPolicy string
 const (
 	// DriftWiden merges them to the least common type; what has none is a [*DriftError]. It is what an empty policy means.
 	DriftWiden DriftPolicy = "widen"
-	// DriftStrict takes shards only if they have the same columns of the same types; nullability and order may differ.
+	// DriftStrict takes shards only if they have the same columns with the same definitions, in any order.
 	DriftStrict DriftPolicy = "strict"
 	// DriftQuarantine merges as DriftWiden does and leaves out the shards that cannot be merged, as long as they are fewer
 	// than those that can.
@@ -160,8 +160,12 @@ const driftLines = 100
 func (e *DriftError) Error() string {
 	var b strings.Builder
 	groups := GroupDrifts(e.Drifts)
-	fmt.Fprintf(&b, "the shards differ in %d places; alter them, exclude them, select only columns that agree, or give a column a type with columns: {name, type}:",
-		len(e.Drifts))
+	places := "one place"
+	if n := len(e.Drifts); n != 1 {
+		places = fmt.Sprintf("%d places", n)
+	}
+	fmt.Fprintf(&b, "the shards differ in %s; alter them, exclude them, select only columns that agree, give a column a type with columns: {name, type},"+
+		" or leave out those that cannot be merged, by name, with drift: quarantine:", places)
 	for i, g := range groups {
 		if i == driftLines {
 			fmt.Fprintf(&b, "\n  … and %d more", len(groups)-i)

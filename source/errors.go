@@ -27,7 +27,7 @@ type SchemaChangedError struct {
 	Shard Shard
 	// Column is empty when the whole table is gone.
 	Column string
-	// Planned is the column's definition in the plan.
+	// Planned is the column's definition in the plan; empty when the plan does not have the column, which was added.
 	Planned string
 	// Found is the definition now; empty when the column, or the table, is gone.
 	Found string
@@ -39,6 +39,8 @@ func (e *SchemaChangedError) Error() string {
 	switch {
 	case e.Column == "":
 		return fmt.Sprintf("shard %s: the table was dropped or renamed after the plan was made: %s", e.Shard, remedy)
+	case e.Planned == "" && e.Found != "":
+		return fmt.Sprintf("shard %s: column %q (%s) was added or renamed after the plan was made: %s", e.Shard, e.Column, e.Found, remedy)
 	case e.Found == "":
 		return fmt.Sprintf("shard %s: column %q (%s) was dropped or renamed after the plan was made: %s", e.Shard, e.Column, e.Planned, remedy)
 	}

@@ -24,6 +24,8 @@ type MergeOptions struct {
 	Provenance Provenance
 	// Drift tells what becomes of shards that differ; empty means [DriftWiden].
 	Drift DriftPolicy
+	// Alike tells under [DriftStrict] whether two definitions are the same to the source; nil compares their texts.
+	Alike func(a, b string) bool
 }
 
 // MergedColumn is a column of the logical table.

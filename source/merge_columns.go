@@ -124,7 +124,13 @@ func (g *merger) compare(t *Table) *comparison {
 		switch {
 		case ok:
 			found++
-			c.take(g.drift(t, o.Name, column), o, column, strict)
+			d := g.drift(t, o.Name, column)
+			if strict && column.first != nil && !g.alike(o.Definition, column.first.Definition) {
+				d.Kind, d.Found = DriftType, o.Definition
+				c.note(d, false)
+				continue
+			}
+			c.take(d, o, column)
 		case len(g.options.Columns) > 0 || g.has(column.key):
 			d := g.drift(t, column.source, column)
 			d.Kind = DriftMissing
@@ -157,6 +163,10 @@ func (g *merger) compare(t *Table) *comparison {
 	return c
 }
 
+func (g *merger) alike(a, b string) bool {
+	return a == b || g.options.Alike != nil && g.options.Alike(a, b)
+}
+
 // note keeps a difference as one that is merged, or as one that is not.
 func (c *comparison) note(d columnDrift, tolerated bool) {
 	if tolerated {
@@ -167,7 +177,7 @@ func (c *comparison) note(d columnDrift, tolerated bool) {
 }
 
 // take brings the shard's column o into the merged one; d is a drift between both whose kind is still open.
-func (c *comparison) take(d columnDrift, o Column, column *mergerColumn, strict bool) {
+func (c *comparison) take(d columnDrift, o Column, column *mergerColumn) {
 	u := columnUpdate{column, o, o.Type, o.Form}
 	d.Found = o.Definition
 	if column.first == nil || column.merged.Kind == 0 || o.Type.Kind == 0 {
@@ -179,7 +189,7 @@ func (c *comparison) take(d columnDrift, o Column, column *mergerColumn, strict 
 	var ok bool
 	u.merged, u.form, ok = commonColumn(column.merged, column.form, o.Type, o.Form)
 	switch {
-	case !ok || strict && !same:
+	case !ok:
 		d.Kind = DriftType
 		c.note(d, false)
 		return

@@ -215,3 +215,20 @@ func TestGroupDrifts(t *testing.T) {
 	require.Equal(t, 1, groups[0].More)
 	require.Contains(t, groups[0].String(), "a/shop/t (and one more shard), but varchar(9) in a/shop/t0: becomes BIGINT")
 }
+
+// TestStrictTakesNoOtherDefinition: what the merge would make nothing of, as both are STRING, is a difference under strict; what
+// the source calls alike is none.
+func TestStrictTakesNoOtherDefinition(t *testing.T) {
+	for _, c := range [][2]string{{"v varchar(20)", "v varchar(30)"}, {"v int", "v bigint"}, {"v datetime", "v datetime(3)"}} {
+		tables := []Table{shardOf("t0", nil, "id int!", c[0]), shardOf("t1", nil, "id int!", c[0]), shardOf("t2", nil, c[1], "id int!")}
+		_, err := Merge(tables, MergeOptions{Drift: DriftStrict})
+		require.ErrorIs(t, err, ErrRefused, c)
+		require.ErrorContains(t, err, "the shards differ in one place")
+		require.ErrorContains(t, err, `in a/shop/t2, but`)
+		require.ErrorContains(t, err, "drift: quarantine")
+		_, err = Merge(tables, MergeOptions{Drift: DriftStrict, Alike: func(string, string) bool { return true }})
+		require.NoError(t, err)
+		_, err = Merge(tables, MergeOptions{})
+		require.NoError(t, err)
+	}
+}

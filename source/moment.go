@@ -167,6 +167,22 @@ func (c Cut) Text() string {
 	return string(text)
 }
 
+// String is the cut in a line for people.
+func (c Cut) String() string {
+	methods := make([]string, len(c.Methods))
+	for i, m := range c.Methods {
+		methods[i] = string(m)
+	}
+	text := fmt.Sprintf("instance %s as of %s", c.Instance, c.Position)
+	if c.Position.GTID == "" && c.Position.File == "" {
+		text = fmt.Sprintf("instance %s as of a position that is %s", c.Instance, c.Position)
+	}
+	if c.Last != nil {
+		text += fmt.Sprintf(" to %s, at %d moments", c.Last, c.Moments)
+	}
+	return text + " (by " + strings.Join(methods, ", ") + ")"
+}
+
 func (p Position) withoutSet() Position {
 	p.GTID = ""
 	if p.File == "" {

@@ -144,6 +144,8 @@ type Read struct {
 	Where string
 	// Outputs are the columns of the batch in order.
 	Outputs []Output
+	// Every tells that Outputs have all columns of the shard: another one, added after the plan, changes the schema.
+	Every bool `json:"-"`
 	// Sample, unless nil, reads only some rows and finds the values that would not arrive as they are.
 	Sample *Sample `json:"-"`
 	// Room, unless nil, is called before the reader takes memory for a row of more than a few MiB: with the row's bytes or, while

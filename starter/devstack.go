@@ -47,9 +47,7 @@ func (c *cli) buildStack(ctx context.Context, program string) (string, error) {
 		return "", err
 	}
 	out := filepath.Join(cacheDir(), program)
-	if _, err := os.Stat(out); err != nil {
-		fmt.Fprintf(c.stderr, "building %s/cmd/%s for the first time: some minutes on two cores, seconds from then on\n", stackFolder, program)
-	}
+	fmt.Fprintf(c.stderr, "building %s/cmd/%s: some minutes the first time, seconds when nothing has changed\n", stackFolder, program)
 	args := []string{"build", "-C", module, "-trimpath", "-ldflags", "-s -w", "-o", out}
 	if isTerminal(c.stderr) {
 		args = append(args, "-v") // shows which package is being compiled

@@ -123,7 +123,7 @@ func (c *cli) inspectTable() *cobra.Command {
 		Use:   "table (--warehouse URI | -f job.yaml) [DATABASE.TABLE]",
 		Short: "Show a table: schema, options, newest snapshot, totals, and rows",
 		Long: `Show a table: columns, keys, options, the newest snapshot or the one asked for, rows,
-files and bytes, and with --rows its first rows, in the order of its files.`,
+files and bytes, and with --rows its first rows, in the order of its files (10,000 at most).`,
 		Example: "  starter inspect table --warehouse /tmp/tributary/lake ods.orders --rows 5\n  starter inspect table -f examples/orders.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -150,7 +150,7 @@ files and bytes, and with --rows its first rows, in the order of its files.`,
 	}
 	where.flags(cmd)
 	snapshotFlag(cmd, &id)
-	cmd.Flags().IntVar(&rows, "rows", 0, "show this many rows")
+	cmd.Flags().IntVar(&rows, "rows", 0, fmt.Sprintf("show this many rows, at most %d", maxRows))
 	return cmd
 }
 

@@ -114,16 +114,17 @@ func (c *cli) planPage(p *activities.Explanation, markdown bool) *planPage {
 	return &planPage{out: c.stdout, newTable: c.newTable, plan: p, markdown: markdown}
 }
 
-// refusedPlans is the end of a command whose plans are refused, in full or for what the dry run found; nil when none is.
+// refusedPlans is the end of a command whose plans are refused, in full or for what the dry run found; nil when none is. The
+// reasons are in the plans, which were printed.
 func refusedPlans(plans []activities.Explanation) error {
-	var reasons []string
+	var tables []string
 	for _, p := range plans {
-		for _, r := range p.Refused {
-			reasons = append(reasons, fmt.Sprintf("table %s: %s", p.Table, r))
+		if len(p.Refused) > 0 {
+			tables = append(tables, p.Table)
 		}
 	}
-	if len(reasons) == 0 {
+	if len(tables) == 0 {
 		return nil
 	}
-	return &exitError{exitRefused, errors.New(strings.Join(reasons, "\n"))}
+	return &exitError{exitRefused, fmt.Errorf("a run would be refused, or fail: see the plan of %s", strings.Join(tables, ", "))}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/activities/explanation"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/workflows"
 )
 
 // A plan tells what it would alter, whom it would leave out, and how shards differ.
@@ -79,12 +82,53 @@ func TestPlanPage(t *testing.T) {
 	}
 }
 
-// Every refusal of every table ends the command with 3.
+// A refusal of any table ends the command with 3; why is in the plan, and is not said twice.
 func TestRefusedPlans(t *testing.T) {
 	require.NoError(t, refusedPlans([]activities.Explanation{{Table: "a"}}))
 	err := refusedPlans([]activities.Explanation{{Table: "a", Refused: []string{"x", "y"}}, {Table: "b"}, {Table: "c", Refused: []string{"z"}}})
 	var exit *exitError
 	require.ErrorAs(t, err, &exit)
 	require.Equal(t, 3, exit.code)
-	require.EqualError(t, err, "table a: x\ntable a: y\ntable c: z")
+	require.EqualError(t, err, "a run would be refused, or fail: see the plan of a, c")
+}
+
+// The end of a run tells the cut of each instance, and of a long list its first lines.
+func TestPrintSummary(t *testing.T) {
+	var out bytes.Buffer
+	c := &cli{stdout: &out}
+	at := source.Position{GTID: "0-1-4711", File: "binlog.000003", Offset: 8150}
+	last := source.Position{GTID: "0-1-4715", File: "binlog.000003", Offset: 9150}
+	c.printSummary(&workflows.Summary{Run: "r1", Status: workflows.StatusFailed, Tables: []activities.TableResult{
+		{Table: "orders", Cut: []source.Cut{
+			{Instance: "a", Moments: 1, Methods: []source.MomentMethod{source.MomentFlush}, Position: at},
+			{Instance: "b", Moments: 3, Methods: []source.MomentMethod{source.MomentFlush, source.MomentPosition}, Position: at, Last: &last},
+			{Instance: "c", Moments: 1, Methods: []source.MomentMethod{source.MomentLockTables}, Position: source.Position{Unknown: "the server has no binary log"}},
+		}},
+		{Table: "keys", Error: "rows have the same primary key:" + strings.Repeat("\n  a/shop/o_1 and a/shop/o_2", 85)},
+	}})
+	for _, line := range []string{
+		"orders: instance a as of GTID 0-1-4711, binlog.000003:8150 (by flush)\n",
+		"orders: instance b as of GTID 0-1-4711, binlog.000003:8150 to GTID 0-1-4715, binlog.000003:9150, at 3 moments (by flush, position)\n",
+		"orders: instance c as of a position that is not known: the server has no binary log (by lock_tables)\n",
+		"  … and 75 more lines; --json has all\n",
+	} {
+		require.Contains(t, out.String(), line)
+	}
+	require.Equal(t, 10, strings.Count(out.String(), "a/shop/o_1 and"))
+}
+
+// A page is no wider than a terminal that says nothing of its width is taken to be.
+func TestPlanPageIsNarrow(t *testing.T) {
+	var out bytes.Buffer
+	c := &cli{stdout: &out}
+	x := samplePlan()
+	x.Shards[0].Shard = "instance-with-a-name/" + strings.Repeat("shop_eu_", 8) + "/" + strings.Repeat("orders_", 8)
+	x.Shards[0].Key = "tenant, id (" + strings.Repeat("the key is cut by its first column alone, ", 4) + ")"
+	x.Columns[0].Source = "enum('" + strings.Repeat("value','", 40) + "') character set utf8mb4"
+	x.Sample.Findings[0].Value = strings.Repeat("0000-00-00 ", 30)
+	x.Memory.How = strings.Repeat("units of work that write at a time ", 8)
+	c.printPlan(x)
+	for _, line := range strings.Split(out.String(), "\n") {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 120, line)
+	}
 }

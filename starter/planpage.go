@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/starter/page"
 )
 
 // planPage prints a plan for people, in the terminal or as Markdown.
@@ -27,7 +28,7 @@ func (p *planPage) print() {
 	x := p.plan
 	if x.Target == "" { // refused before there was a plan
 		p.title(fmt.Sprintf("table %s: the plan is refused", x.Table))
-		p.lines(x.Refused)
+		p.refused()
 		fmt.Fprintln(p.out)
 		return
 	}
@@ -41,7 +42,7 @@ func (p *planPage) print() {
 	p.title(fmt.Sprintf("table %s → %s: %s", x.Table, x.Target, fate))
 	if len(x.Refused) > 0 {
 		p.section("A RUN WOULD BE REFUSED, OR FAIL")
-		p.lines(x.Refused)
+		p.refused()
 		fmt.Fprintln(p.out)
 	}
 	p.summary()
@@ -54,6 +55,12 @@ func (p *planPage) print() {
 		p.lines(prefixed("note: ", x.Losses))
 	}
 	fmt.Fprintln(p.out)
+}
+
+func (p *planPage) refused() {
+	for _, r := range p.plan.Refused {
+		p.lines([]string{page.Shorten(r)})
+	}
 }
 
 // summary is the plan in one table.
@@ -204,9 +211,10 @@ func (p *planPage) table(header table.Row, rows []table.Row) {
 	w.AppendRows(rows)
 	if p.markdown {
 		fmt.Fprintln(p.out, w.RenderMarkdown())
-	} else {
-		fmt.Fprintln(p.out, w.Render())
+		return
 	}
+	page.Fit(w, header, rows, page.Width(p.out))
+	fmt.Fprintln(p.out, w.Render())
 }
 
 func prefixed(prefix string, lines []string) []string {

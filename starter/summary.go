@@ -7,6 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/starter/page"
 	"github.com/tributary-lake/tributary/workflows"
 )
 
@@ -65,11 +66,14 @@ func (c *cli) printSummary(s *workflows.Summary) {
 		for _, n := range t.Notes {
 			fmt.Fprintf(c.stdout, "%s: note: %s\n", t.Table, n)
 		}
+		for _, cut := range t.Cut {
+			fmt.Fprintf(c.stdout, "%s: %s\n", t.Table, cut)
+		}
 		for _, r := range t.Replaced {
 			fmt.Fprintf(c.stdout, "%s: %d values of column %s were replaced (%s)\n", t.Table, r.Count, r.Column, r.Policy)
 		}
 		if t.Error != "" {
-			fmt.Fprintf(c.stdout, "\n%s: %s\n", t.Table, t.Error)
+			fmt.Fprintf(c.stdout, "\n%s: %s\n", t.Table, page.Shorten(t.Error))
 		}
 	}
 }

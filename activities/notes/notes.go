@@ -74,6 +74,17 @@ func Locks(cuts []source.Cut) []string {
 	return notes
 }
 
+// Lost says that attempts were lost.
+func Lost(attempts int) []string {
+	switch {
+	case attempts <= 0:
+		return nil
+	case attempts == 1:
+		return []string{"one attempt failed, or was lost with its worker or connection: what it read was read again, and is in the table once"}
+	}
+	return []string{fmt.Sprintf("%d attempts failed, or were lost with their workers or connections: what they read was read again, and is in the table once", attempts)}
+}
+
 // longestText bounds a property of a snapshot, as all snapshots are read by all readers.
 const longestText = 8 << 10
 

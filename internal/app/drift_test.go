@@ -92,7 +92,7 @@ func TestDriftedShardsBecomeOneTable(t *testing.T) {
 	require.ElementsMatch(t, rows, referee.Read(t, warehouse, "ods.d", 0))
 
 	m.Exec(t, "USE "+database, "UPDATE d_2 SET v = NULL", "ALTER TABLE d_2 MODIFY v DATETIME")
-	for policy, says := range map[string]string{"widen": "differ in 1 places", "strict": "differ in", "quarantine": "1 of 3 shards cannot be merged"} {
+	for policy, says := range map[string]string{"widen": "differ in one place", "strict": "differ in", "quarantine": "1 of 3 shards cannot be merged"} {
 		_, err = runJob(t, driftJob(m, database, warehouse, asked+`, "drift": "`+policy+`"`), "r-"+policy)
 		require.ErrorIs(t, err, activities.ErrPlanRefused)
 		require.ErrorContains(t, err, says)

@@ -109,7 +109,7 @@ func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*ac
 		Spec: spec(job, t), Source: src,
 		Warehouse: warehouse, Catalog: catalog.NewFilesystem(warehouse), Close: release,
 	}
-	if c := job.Run.Consistency; c == config.ShardConsistency || c == config.InstanceConsistency {
+	if c := job.ConsistencyOf(t); c == config.ShardConsistency || c == config.InstanceConsistency {
 		s.Moments = &tableMoments{src}
 	}
 	return s, nil

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql"
 )
 
 // tableMoments opens connections of a table's source at one moment.
@@ -24,7 +26,7 @@ func (s *tableMoments) PlanMoments(ctx context.Context, shards []source.Shard, r
 	}
 	plans, err := src.PlanMoments(ctx, shards, s.method(), readers)
 	if errors.Is(err, source.ErrDenied) {
-		err = fmt.Errorf("%w: consistency %s: %w", activities.ErrPlanRefused, s.job.Run.Consistency, err)
+		err = fmt.Errorf("%w: consistency %s: %w", activities.ErrPlanRefused, s.Consistency(), err)
 	}
 	return plans, err
 }
@@ -39,5 +41,17 @@ func (s *tableMoments) OpenMoment(ctx context.Context, instance string, shards [
 	if err != nil {
 		return nil, err // not m: a nil of its type is no nil
 	}
-	return m, nil
+	return &tableMoment{m, s.every()}, nil
+}
+
+// tableMoment reads one logical table.
+type tableMoment struct {
+	*mysql.Moment
+	every bool
+}
+
+// Read reads a split by one of the readers.
+func (m *tableMoment) Read(ctx context.Context, reader int, r source.Read, swap func(full *row.Batch) (*row.Batch, error)) (source.ReadStats, error) {
+	r.Every = m.every
+	return m.Moment.Read(ctx, reader, r, swap)
 }

@@ -102,6 +102,8 @@ type tableSource struct {
 	masker *config.Masker
 	job    *config.Job
 	table  *config.Table
+	// notes of the last discovery are told with the merge of what it found.
+	notes []string
 }
 
 // Discover finds the shards.
@@ -119,10 +121,14 @@ func (s *tableSource) Discover(ctx context.Context) ([]source.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, err := newExclusion(s.table.Exclude)
+	if err != nil {
+		return nil, err
+	}
 	found, err := src.Discover(ctx, mysql.Selection{
 		Databases: func(instance, database string) bool { return databases[instance].Match(database) },
 		Tables:    s.table.Match.Match,
-		Exclude:   s.table.Exclude.Match,
+		Exclude:   out.match,
 		Policy: mysql.Policy{
 			TinyInt1: mysql.TinyInt1(types.TinyInt1), Time: mysql.Time(types.Time),
 			ZeroDate: source.ZeroDate(types.ZeroDate), DecimalOverflow: mysql.DecimalOverflow(types.DecimalOverflow),
@@ -138,6 +144,7 @@ func (s *tableSource) Discover(ctx context.Context) ([]source.Table, error) {
 	if len(found.Tables) == 0 {
 		return nil, s.nothing(found)
 	}
+	s.notes = out.notes()
 	return found.Tables, s.unmatched(found)
 }
 
@@ -246,7 +253,7 @@ func (s *tableSource) Merge(tables []source.Table) (*activities.Merged, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := source.MergeOptions{Provenance: names, Drift: source.DriftPolicy(s.table.Drift)}
+	o := source.MergeOptions{Provenance: names, Drift: source.DriftPolicy(s.table.Drift), Alike: mysql.SameDefinition}
 	for _, c := range s.table.Columns {
 		o.Columns = append(o.Columns, source.Select{Name: c.Name, As: c.As})
 	}
@@ -254,7 +261,7 @@ func (s *tableSource) Merge(tables []source.Table) (*activities.Merged, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: table %s: %w", activities.ErrPlanRefused, s.table.Name, err)
 	}
-	out := &activities.Merged{Fields: merged.Fields(), Drifts: merged.Drifts, LeftOut: merged.LeftOut}
+	out := &activities.Merged{Fields: merged.Fields(), Drifts: merged.Drifts, LeftOut: merged.LeftOut, Notes: s.notes}
 	for _, t := range tables {
 		if merged.Keeps(t.Shard) {
 			out.Outputs = append(out.Outputs, merged.Outputs(t))
@@ -284,8 +291,12 @@ func (s *tableSource) Read(ctx context.Context, r source.Read, emit func(*row.Ba
 	if err != nil {
 		return source.ReadStats{}, err
 	}
+	r.Every = s.every()
 	return src.Read(ctx, r, emit)
 }
 
-// Consistency is the job's.
-func (s *tableSource) Consistency() string { return string(s.job.Run.Consistency) }
+// every tells that all columns of a shard are read.
+func (s *tableSource) every() bool { return len(s.table.Columns) == 0 }
+
+// Consistency is the table's.
+func (s *tableSource) Consistency() string { return string(s.job.ConsistencyOf(s.table)) }

@@ -17,12 +17,13 @@ func layers() []layer {
 	return []layer{
 		{
 			name: "0", why: "the vocabulary of rows, schemas, files and configuration knows nobody",
-			packages: []string{"lake/schema", "lake/row", "lake/fileio", "lake/fileio/fileiotest", "lake/fileio/faultio", "config", "config/document"},
+			packages: []string{"lake/schema", "lake/row", "lake/fileio", "lake/fileio/fileiotest", "lake/fileio/faultio", "config", "config/document", "config/mask"},
 			within: [][2]string{
 				{"lake/row", "lake/schema"},
 				{"lake/fileio/fileiotest", "lake/fileio"},
 				{"lake/fileio/faultio", "lake/fileio"},
 				{"config", "config/document"},
+				{"config", "config/mask"},
 			},
 		},
 		{
@@ -97,7 +98,7 @@ func layers() []layer {
 		{
 			name: "6", why: "mains read configuration and call internal/app",
 			packages: []string{"worker", "starter", "starter/...", "e2e/...", "examples/..."},
-			within:   [][2]string{{"starter", "starter/cli"}},
+			within:   [][2]string{{"starter", "starter/cli"}, {"starter", "starter/page"}},
 		},
 	}
 }

@@ -173,3 +173,29 @@ func TestShardsThatBecomeEmpty(t *testing.T) {
 		require.Len(t, readSplits(t, s.source, readOf(t, tables[1]), plan[1:]), 2, "what came after the plan is beyond its bounds")
 	})
 }
+
+// TestStrictDefinitions: under drift: strict shards have the same definitions of columns, as far as these decide what is stored.
+func TestStrictDefinitions(t *testing.T) {
+	onAll(t, func(t *testing.T, s *shop) {
+		for definition, alike := range map[string]bool{
+			"v VARCHAR(20) CHARACTER SET utf8, n INT":                                                 true,
+			"n INT(5), v VARCHAR(20) CHARACTER SET utf8 COLLATE utf8_bin DEFAULT 'x' COMMENT 'other'": true,
+			"v VARCHAR(30) CHARACTER SET utf8, n INT":                                                 false,
+			"v VARCHAR(20) CHARACTER SET utf8 NOT NULL, n INT":                                        false,
+			"v VARCHAR(20) CHARACTER SET utf8mb4, n INT":                                              false,
+			"v VARCHAR(20) CHARACTER SET latin1, n INT":                                               false,
+			"v VARCHAR(20) CHARACTER SET utf8, n INT UNSIGNED":                                        false,
+			"v VARCHAR(20) CHARACTER SET utf8, n INT AS (1 + 1) VIRTUAL":                              false,
+			"v VARCHAR(20) CHARACTER SET utf8, n INT, more INT":                                       false,
+		} {
+			s.exec(t, "DROP TABLE IF EXISTS c0, c1", "CREATE TABLE c0 (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8, n INT)", "CREATE TABLE c1 (id INT PRIMARY KEY, "+definition+")")
+			_, err := source.Merge(s.tables(t, mysql.Policy{}), source.MergeOptions{Drift: source.DriftStrict, Alike: mysql.SameDefinition})
+			if alike {
+				require.NoError(t, err, definition)
+				continue
+			}
+			require.ErrorIs(t, err, source.ErrRefused, definition)
+			require.ErrorContains(t, err, "the shards differ in one place")
+		}
+	})
+}

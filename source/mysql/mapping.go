@@ -1,6 +1,9 @@
 package mysql
 
-import "github.com/tributary-lake/tributary/source/mysql/mapping"
+import (
+	"github.com/tributary-lake/tributary/source/mysql/definition"
+	"github.com/tributary-lake/tributary/source/mysql/mapping"
+)
 
 // The policies that map columns: see package mapping, of which these are the names outside this folder.
 type (
@@ -23,3 +26,6 @@ const (
 	// DecimalString makes DECIMAL of more than 38 digits a STRING.
 	DecimalString = mapping.DecimalString
 )
+
+// SameDefinition tells whether two definitions of columns are the same, on whatever servers: see [source.DriftStrict].
+func SameDefinition(a, b string) bool { return definition.Alike(a, b) }

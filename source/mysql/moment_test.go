@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -270,7 +272,17 @@ func TestMomentRights(t *testing.T) {
 			require.NoError(t, err)
 			return p
 		}
-		require.Equal(t, source.MomentPosition, auto().Method, "the position of a GTID needs no right")
+		_, err := plan(source.MomentAuto, 3)
+		require.ErrorIs(t, err, source.ErrDenied)
+		replication := "GRANT REPLICATION CLIENT ON *.* TO " + account
+		for _, grant := range append(slices.Collect(maps.Values(grants)), replication) {
+			require.ErrorContains(t, err, grant)
+		}
+		p, err := plan(source.MomentAuto, 1)
+		require.NoError(t, err)
+		require.Equal(t, source.MomentPosition, p.Method, "one connection sees one moment whatever the log leaves out")
+		s.exec(t, replication)
+		require.Equal(t, source.MomentPosition, auto().Method, "the log leaves out nothing")
 		for _, method := range []source.MomentMethod{source.MomentLockTables, source.MomentFlush} {
 			_, err := plan(method, 3)
 			require.ErrorIs(t, err, source.ErrDenied)
@@ -284,7 +296,7 @@ func TestMomentRights(t *testing.T) {
 			require.Equal(t, method, p.Method, "now the better one")
 			require.Equal(t, method == source.MomentFlush, len(p.Notes) == 0)
 		}
-		p, err := plan(source.MomentAuto, 1)
+		p, err = plan(source.MomentAuto, 1)
 		require.NoError(t, err)
 		require.Equal(t, source.MomentPosition, p.Method, "one connection needs no lock")
 		if mariadb {

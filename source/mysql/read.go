@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -231,6 +232,20 @@ func checkColumns(ctx context.Context, c *sql.Conn, r source.Read) error {
 		if now := found[strings.ToLower(o.Column.Name)]; now != o.Column.Definition {
 			return &source.SchemaChangedError{Shard: r.Shard, Column: o.Column.Name, Planned: o.Column.Definition, Found: now}
 		}
+	}
+	if r.Every {
+		return checkAdded(found, r)
+	}
+	return nil
+}
+
+// checkAdded finds a column that the plan does not have.
+func checkAdded(found map[string]string, r source.Read) error {
+	for _, o := range r.Outputs {
+		delete(found, strings.ToLower(o.Column.Name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		return &source.SchemaChangedError{Shard: r.Shard, Column: name, Found: found[name]}
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -153,9 +151,9 @@ func (r *Request) try(ctx context.Context, m source.MomentMethod) (source.Moment
 		if err := r.Server.guard(ctx, side); err != nil {
 			return source.Moment{}, err
 		}
-		return r.underLock(ctx, side, "FLUSH TABLES WITH READ LOCK")
+		return r.underLock(ctx, side, m, "FLUSH TABLES WITH READ LOCK")
 	case source.MomentLockTables:
-		return r.underLock(ctx, side, lockTables(r.Shards))
+		return r.underLock(ctx, side, m, lockTables(r.Shards))
 	case source.MomentPosition, source.MomentAuto:
 	}
 	return r.quiet(ctx, side)
@@ -204,7 +202,7 @@ func lockSettings() []string {
 }
 
 // underLock opens the readers while the session holds a lock.
-func (r *Request) underLock(ctx context.Context, lock Session, statement string) (source.Moment, error) {
+func (r *Request) underLock(ctx context.Context, lock Session, method source.MomentMethod, statement string) (source.Moment, error) {
 	var m source.Moment
 	for _, q := range lockSettings() {
 		if err := lock.Exec(ctx, q); err != nil {
@@ -219,6 +217,12 @@ func (r *Request) underLock(ctx context.Context, lock Session, statement string)
 		return m, r.notLocked(ctx, err)
 	}
 	started := time.Now()
+	if method == source.MomentLockTables {
+		// One that was prepared before and whose connection is gone holds no lock of a table, and may commit.
+		if disturbed, err := r.Server.prepared(ctx, lock); err != nil || disturbed != "" {
+			return m, &voidError{disturbed, err}
+		}
+	}
 	holding, cancel := context.WithTimeout(ctx, lockHold)
 	defer cancel()
 	if err := r.begin(holding); err != nil {
@@ -232,6 +236,7 @@ func (r *Request) underLock(ctx context.Context, lock Session, statement string)
 		return m, &voidError{"the connection that held the lock was lost", err}
 	}
 	m.Locked = time.Since(started)
+	m.Position = r.Server.confirmed(ctx, lock, m.Position)
 	return m, nil
 }
 
@@ -265,97 +270,4 @@ func (r *Request) each(ctx context.Context, query string) error {
 		g.Go(func() error { return s.Exec(ctx, query) })
 	}
 	return g.Wait()
-}
-
-// quiet opens the readers until nothing was committed meanwhile.
-func (r *Request) quiet(ctx context.Context, side Session) (source.Moment, error) {
-	for try := 0; ; try++ {
-		p, ok, err := r.quietOnce(ctx, side)
-		if err != nil {
-			return source.Moment{}, err
-		}
-		if ok {
-			return source.Moment{Position: p, Tries: try}, nil
-		}
-		if try+1 >= r.pace.positions {
-			return source.Moment{}, &voidError{reason: fmt.Sprintf("others committed in each of %d tries", try+1)}
-		}
-		if err := wait(ctx, rand.N(20*time.Millisecond)); err != nil {
-			return source.Moment{}, err
-		}
-	}
-}
-
-func (r *Request) quietOnce(ctx context.Context, side Session) (source.Position, bool, error) {
-	if r.Server.mariadb {
-		return r.quietMariaDB(ctx, side)
-	}
-	return r.quietMySQL(ctx, side)
-}
-
-// quietMariaDB proves that no commit became visible while the readers opened. Before they do, it asks up to which place of the
-// binary log commits are visible, and afterwards up to which the log is written: a transaction is written before it is
-// visible, so where both are the same nothing changed between. The places that each snapshot has noted prove nothing: the
-// server keeps what SHOW STATUS is about to print of them in variables that all sessions share, so that a session may be told
-// another's. The place asked for before may so be an older one too, which is then taken for a commit.
-func (r *Request) quietMariaDB(ctx context.Context, side Session) (source.Position, bool, error) {
-	p, err := snapshotPosition(ctx, side)
-	if err != nil {
-		return p, false, &voidError{"ask for the position of visible commits", err}
-	}
-	if err := r.begin(ctx); err != nil {
-		return p, false, err
-	}
-	visible, written, err := gtidsAt(ctx, side, p)
-	p.GTID = written
-	return p, err == nil && visible == written, err
-}
-
-// gtidsAt are the GTIDs up to a place of MariaDB's binary log, for which the server looks through the file, and all that it has
-// written by then.
-func gtidsAt(ctx context.Context, s Session, p source.Position) (at, written string, err error) {
-	rows, err := s.Query(ctx, fmt.Sprintf("SELECT COALESCE(BINLOG_GTID_POS(%s, %d), '') AS at, @@global.gtid_binlog_pos AS written", text(p.File), p.Offset))
-	if err != nil {
-		return "", "", &voidError{"ask for the GTIDs of a position", err}
-	}
-	return byDomain(rows[0]["at"]), byDomain(rows[0]["written"]), nil
-}
-
-// byDomain brings the GTIDs of a position into one order.
-func byDomain(gtids string) string {
-	all := strings.Split(gtids, ",")
-	slices.Sort(all)
-	return strings.Join(all, ",")
-}
-
-// text makes a literal of a name that the server gave.
-func text(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
-
-// quietMySQL proves that nothing was committed while the readers opened. A transaction enters the binary log, then its
-// rows can be seen, then its GTID is executed; from before the first to the last it counts as committing. So if its rows
-// came into sight in between, either it was committing before or after, or the position has moved.
-func (r *Request) quietMySQL(ctx context.Context, side Session) (source.Position, bool, error) {
-	before, err := r.Server.whereMySQL(ctx, side)
-	if err != nil {
-		return before, false, &voidError{"ask for the position", err}
-	}
-	busy, err := r.Server.committing(ctx, side)
-	if err != nil {
-		return before, false, &voidError{"ask for commits under way", err}
-	}
-	if busy {
-		return before, false, nil
-	}
-	if err := r.begin(ctx); err != nil {
-		return before, false, err
-	}
-	// In this order: what is executed after the question was not committing before it.
-	if busy, err = r.Server.committing(ctx, side); err != nil {
-		return before, false, &voidError{"ask for commits under way", err}
-	}
-	after, err := r.Server.whereMySQL(ctx, side)
-	if err != nil {
-		return before, false, &voidError{"ask for the position", err}
-	}
-	return before, !busy && before == after, nil
 }

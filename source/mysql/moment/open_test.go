@@ -235,3 +235,43 @@ func lockStatement(m source.MomentMethod, shard source.Shard) string {
 	}
 	return lockTables([]source.Shard{shard})
 }
+
+// A transaction that XA has prepared is in the binary log before its rows can be seen, so while one is there no moment counts as
+// quiet; and no lock of tables holds it back once its connection is gone. A flush does.
+func TestPreparedTransactions(t *testing.T) {
+	for _, f := range testenv.Flavors() {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, f)
+			impatient := pace{tries: 1, early: 1, first: 10 * time.Millisecond, longest: 10 * time.Millisecond, positions: 3}
+			c := b.connect(t)
+			for _, q := range []string{"XA START 'p'", "UPDATE " + b.table + " SET v = v + 1 WHERE id = 1", "XA END 'p'", "XA PREPARE 'p'"} {
+				require.NoError(t, c.Exec(t.Context(), q))
+			}
+			for _, gone := range []bool{false, true} {
+				if gone {
+					require.NoError(t, c.Close())
+				}
+				for _, method := range []source.MomentMethod{source.MomentPosition, source.MomentLockTables} {
+					_, err := Open(t.Context(), b.request(t, method, impatient))
+					require.ErrorIs(t, err, source.ErrUnavailable)
+					if gone && f != testenv.FlavorMySQL80 || method == source.MomentPosition {
+						require.ErrorContains(t, err, `1 transactions are prepared and wait for XA COMMIT or XA ROLLBACK, such as "p"`)
+					}
+				}
+				_, err := Open(t.Context(), b.request(t, source.MomentFlush, impatient))
+				require.NoError(t, err)
+			}
+			lock, other := b.connect(t), b.connect(t)
+			require.NoError(t, lock.Exec(t.Context(), "FLUSH TABLES WITH READ LOCK"))
+			require.NoError(t, other.Exec(t.Context(), "SET lock_wait_timeout = 1"))
+			require.ErrorContains(t, other.Exec(t.Context(), "XA COMMIT 'p'"), "Lock wait timeout exceeded")
+			require.NoError(t, lock.Exec(t.Context(), "UNLOCK TABLES"))
+			b.Exec(t, "XA COMMIT 'p'")
+			for _, method := range []source.MomentMethod{source.MomentPosition, source.MomentLockTables} {
+				_, err := Open(t.Context(), b.request(t, method, impatient))
+				require.NoError(t, err)
+			}
+		})
+	}
+}

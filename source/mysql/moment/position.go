@@ -2,8 +2,11 @@ package moment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tributary-lake/tributary/source"
 )
@@ -26,39 +29,79 @@ func (v *Server) whereMariaDB(ctx context.Context, lock, reader Session) (source
 		if err != nil {
 			return source.Position{}, err
 		}
+		if got[0]["applied"] == "" {
+			return source.Position{Unknown: "the server is a replica, does not log what it applies and has no GTIDs of it"}, nil
+		}
 		return source.Position{GTID: got[0]["applied"]}, nil
 	}
-	p, err := snapshotPosition(ctx, reader)
+	_, p, err := visible(ctx, reader)
 	if err != nil {
 		return p, err
 	}
-	at, written, err := gtidsAt(ctx, lock, p)
-	if at != written { // another session's place was told: the GTIDs say it alone
-		p = source.Position{}
+	got, err := lock.Query(ctx, "SELECT @@global.gtid_binlog_pos AS written")
+	if err != nil {
+		return p, err
 	}
-	p.GTID = written
-	return p, err
+	p.GTID = got[0]["written"]
+	return p, nil
 }
 
-// snapshotPosition is the place in the binary log that MariaDB has noted for a session's snapshot.
-func snapshotPosition(ctx context.Context, s Session) (source.Position, error) {
-	rows, err := s.Query(ctx, "SHOW STATUS WHERE Variable_name IN ('Binlog_snapshot_file', 'Binlog_snapshot_position')")
-	if err != nil {
-		return source.Position{}, err
+// confirmed is the position without a place in the log that another session may have been told of: then the GTIDs say it alone.
+// MariaDB looks through the file for it, so it is asked once the lock is gone.
+func (v *Server) confirmed(ctx context.Context, s Session, p source.Position) source.Position {
+	if !v.mariadb || p.File == "" {
+		return p
 	}
-	var p source.Position
+	if at, _, err := gtidsAt(ctx, s, p); err != nil || at != byDomain(p.GTID) {
+		return source.Position{GTID: p.GTID}
+	}
+	return p
+}
+
+// visible is how many transactions MariaDB has made visible since it was started, and the place in the binary log that it has
+// noted for a session's snapshot, without one that of the last commit.
+func visible(ctx context.Context, s Session) (commits string, p source.Position, err error) {
+	rows, err := s.Query(ctx, "SHOW STATUS WHERE Variable_name IN ('Binlog_commits', 'Binlog_snapshot_file', 'Binlog_snapshot_position')")
+	if err != nil {
+		return "", p, err
+	}
 	for _, r := range rows {
 		switch r["variable_name"] {
+		case "Binlog_commits":
+			commits = r["value"]
 		case "Binlog_snapshot_file":
 			p.File = r["value"]
 		case "Binlog_snapshot_position":
 			if p.Offset, err = strconv.ParseUint(r["value"], 10, 64); err != nil {
-				return p, fmt.Errorf("the server says that a snapshot is at %q: %w", r["value"], err)
+				return "", p, fmt.Errorf("the server says that a snapshot is at %q: %w", r["value"], err)
 			}
 		}
 	}
-	return p, nil
+	if commits == "" || p.File == "" {
+		return "", p, errors.New("the server has no status Binlog_commits or Binlog_snapshot_file")
+	}
+	return commits, p, nil
 }
+
+// gtidsAt are the GTIDs up to a place of MariaDB's binary log, for which the server looks through the file, and all that it has
+// written by then.
+func gtidsAt(ctx context.Context, s Session, p source.Position) (at, written string, err error) {
+	rows, err := s.Query(ctx, fmt.Sprintf("SELECT COALESCE(BINLOG_GTID_POS(%s, %d), 'none') AS at, @@global.gtid_binlog_pos AS written", text(p.File), p.Offset))
+	if err != nil {
+		return "", "", err
+	}
+	return byDomain(rows[0]["at"]), byDomain(rows[0]["written"]), nil
+}
+
+// byDomain brings the GTIDs of a position into one order.
+func byDomain(gtids string) string {
+	all := strings.Split(gtids, ",")
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// text makes a literal of a name that the server gave.
+func text(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
 func (v *Server) whereMySQL(ctx context.Context, s Session) (source.Position, error) {
 	var p source.Position
@@ -97,14 +140,13 @@ func oneLine(set string) string {
 }
 
 // committing tells whether a transaction is between the binary log and the end of its commit, so that some may see its
-// rows already and others not. Of MySQL; a session without GTIDs counts those without.
+// rows already and others not. Of MySQL; a server that does not give GTIDs to all has transactions without.
 func (v *Server) committing(ctx context.Context, s Session) (bool, error) {
-	if v.gtid {
-		rows, err := s.Query(ctx, "SELECT @@global.gtid_owned <> '' AS busy")
+	rows, err := s.Query(ctx, "SELECT @@global.gtid_owned <> '' AS busy")
+	if err != nil || rows[0]["busy"] != "0" || v.gtid {
 		return err == nil && rows[0]["busy"] != "0", err
 	}
-	rows, err := s.Query(ctx, "SHOW GLOBAL STATUS LIKE 'Ongoing_anonymous_transaction_count'")
-	if err != nil {
+	if rows, err = s.Query(ctx, "SHOW GLOBAL STATUS LIKE 'Ongoing_anonymous_transaction_count'"); err != nil {
 		return false, err
 	}
 	// A server that does not count them proves nothing.

@@ -32,6 +32,8 @@ type Server struct {
 	// binlog tells that there is a binary log, gtid that MySQL numbers all transactions, show that the account may ask
 	// where the log ends.
 	binlog, gtid, show bool
+	// galera tells that other nodes of a cluster commit here, which its own log need not have.
+	galera bool
 	// silent tells that a replica does not log what it applies, so that its own log says nothing of that.
 	silent bool
 	// refused are the privileges that the account lacks, by method. They are to be granted on *.*: an entry for one database
@@ -39,6 +41,8 @@ type Server struct {
 	refused map[source.MomentMethod]string
 	// unusable says by method why no right would help.
 	unusable map[source.MomentMethod]string
+	// unfiltered tells that the binary log is known to leave out no database.
+	unfiltered bool
 	// blind tells that others' statements cannot be seen, so that a flush on MySQL may get behind a long one.
 	blind bool
 }
@@ -93,13 +97,12 @@ func (v *Server) look(ctx context.Context, s Session) error {
 		user, host = user[:at], user[at+1:]
 	}
 	v.account = "'" + user + "'@'" + host + "'"
+	if got, err = s.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'"); err != nil {
+		return err
+	}
+	v.galera = len(got) > 0
 	if v.mariadb {
-		got, err := s.Query(ctx, "SELECT @@log_slave_updates = 0 AND @@gtid_slave_pos <> '' AS silent")
-		if err != nil {
-			return err
-		}
-		v.silent = got[0]["silent"] == "1"
-		return nil
+		return v.lookForReplica(ctx, s)
 	}
 	got, err = s.Query(ctx, "SELECT @@gtid_mode AS gtid")
 	var server *driversql.MySQLError
@@ -111,6 +114,18 @@ func (v *Server) look(ctx context.Context, s Session) error {
 	}
 	v.gtid = got[0]["gtid"] == "ON"
 	return nil
+}
+
+// lookForReplica finds out whether MariaDB applies what it does not log. A replica of a server without GTIDs is known only while
+// it runs.
+func (v *Server) lookForReplica(ctx context.Context, s Session) error {
+	got, err := s.Query(ctx, "SELECT @@log_slave_updates AS logged, @@gtid_slave_pos AS applied")
+	if err != nil {
+		return err
+	}
+	running, err := s.Query(ctx, "SHOW GLOBAL STATUS WHERE Variable_name = 'Slaves_running' AND Value <> '0'")
+	v.silent = got[0]["logged"] == "0" && (got[0]["applied"] != "" || len(running) > 0)
+	return err
 }
 
 // probe asks for each right by a statement that has no effect.
@@ -135,21 +150,17 @@ func (v *Server) probe(ctx context.Context, s Session, databases []string) error
 		}
 	}
 	if !v.mariadb {
-		if err := v.probeMySQL(ctx, s); err != nil {
+		if v.show, err = allowed(ctx, s, "SHOW ENGINE INNODB STATUS"); err != nil {
 			return err
 		}
+		v.blind = !v.show // it needs PROCESS, and nothing else does without an effect
+		v.show = false
 	}
-	return nil
+	return v.probeLog(ctx, s)
 }
 
-// probeMySQL asks for rights that MariaDB does without.
-func (v *Server) probeMySQL(ctx context.Context, s Session) error {
-	var err error
-	if v.show, err = allowed(ctx, s, "SHOW ENGINE INNODB STATUS"); err != nil {
-		return err
-	}
-	v.blind = !v.show // it needs PROCESS, and nothing else does without an effect
-	v.show = false
+// probeLog asks where the binary log ends and what it leaves out, which one right allows.
+func (v *Server) probeLog(ctx context.Context, s Session) error {
 	if !v.binlog {
 		return nil
 	}
@@ -161,7 +172,8 @@ func (v *Server) probeMySQL(ctx context.Context, s Session) error {
 		return err
 	}
 	v.show = len(rows) > 0
-	if !v.gtid && v.show {
+	v.unfiltered = v.show && rows[0]["binlog_do_db"] == "" && rows[0]["binlog_ignore_db"] == ""
+	if !v.mariadb && !v.gtid && v.show {
 		// A replica may apply what its own log never sees.
 		got, err := s.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_slave_updates', 'log_replica_updates') AND Value = 'OFF'")
 		if err != nil {
@@ -206,23 +218,28 @@ func firstKnown(ctx context.Context, s Session, queries ...string) (rows []map[s
 	return nil, err
 }
 
-// position decides whether a moment can be proved by positions.
+// position decides whether a moment can be proved by positions. What the log leaves out comes between unseen, so that has to be
+// known, for one connection not: its snapshot is one moment whatever the log has.
 func (v *Server) position() {
 	switch {
 	case !v.binlog:
 		v.unusable[source.MomentPosition] = "the server has no binary log"
-	case v.mariadb && v.silent:
-		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
-	case v.mariadb, v.gtid:
-	case !v.show:
-		v.refused[source.MomentPosition] = "REPLICATION CLIENT"
+	case v.galera:
+		v.unusable[source.MomentPosition] = "the server is a node of a Galera cluster (wsrep_on), where others commit too"
 	case v.silent:
 		v.unusable[source.MomentPosition] = "the server is a replica and does not log what it applies (log_slave_updates)"
+	case v.show && !v.unfiltered:
+		v.unusable[source.MomentPosition] = "the binary log leaves out databases (binlog_do_db or binlog_ignore_db)"
+	case !v.show:
+		v.refused[source.MomentPosition] = "REPLICATION CLIENT"
 	}
 }
 
-// may tells whether a method can be tried.
-func (v *Server) may(m source.MomentMethod) bool {
+// may tells whether a method can be tried by so many readers.
+func (v *Server) may(m source.MomentMethod, readers int) bool {
+	if m == source.MomentPosition && readers == 1 && v.unusable[m] == "" && (v.mariadb || v.gtid) {
+		return true
+	}
 	return v.unusable[m] == "" && v.refused[m] == ""
 }
 
@@ -242,7 +259,7 @@ func (v *Server) Methods(asked source.MomentMethod, readers int) []source.Moment
 		// The first one can hold up others' queries there.
 		order = []source.MomentMethod{source.MomentLockTables, source.MomentPosition, source.MomentFlush}
 	}
-	return slices.DeleteFunc(order, func(m source.MomentMethod) bool { return !v.may(m) })
+	return slices.DeleteFunc(order, func(m source.MomentMethod) bool { return !v.may(m, readers) })
 }
 
 // Plan says how a moment would be opened. Where the account may do nothing that was asked for it is a
