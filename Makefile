@@ -11,6 +11,7 @@ LONG := github.com/tributary-lake/tributary/e2e/flink github.com/tributary-lake/
 PKGS ?=
 GOTEST := $(TOOL) gotestsum --format pkgname-and-test-fails -- -race -timeout 40m -p 2
 FUZZTIME ?= 5s
+CHAOS ?= 10m
 RELEASE ?= 0.1.0
 
 help: ## list these tasks
@@ -35,16 +36,20 @@ test: ## all tests but the long legs, with -race against real servers, fetching 
 	$(MAKE) -C devstack test
 	cd examples/composecheck && GOWORK=off go test ./...
 
-test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more), MinIO (built from source), plans of large sources, tables of 100,000 rows for every key
+test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more), MinIO (built from source), plans of large sources, tables of 100,000 rows for every key, fifty runs in chaos
 	$(GOTEST) $(LONG)
 	$(GOTEST) ./lake/fileio/s3 -minio -commits 1000
 	$(GOTEST) ./source/mysql -run 'TestEveryKeyIsReadOnce/mariadb' -split-rows 100000
+	$(GOTEST) ./e2e/chaos -for 0s -runs 50
 
 race: test ## the same as test: -race is always on
 
 sweep: ## break every single file operation of a run, in every way, and check the table (make test tries every seventh)
 	go test ./ledger/twophase -run EveryInterleaving -timeout 60m -v -deep
 	go test ./activities -run Sweep -timeout 60m -v -every-point | grep -v ERROR
+
+chaos: ## kill workers, Temporal and MySQL connections at random for CHAOS (10m), at least 50 runs, and compare every snapshot with MySQL (make test: two minutes)
+	go test -race ./e2e/chaos -count 1 -v -timeout 0 -for $(CHAOS) -runs 50
 
 # Go's fuzzer now and then fails with its own deadline. What really failed is kept as an input, and fails the second try too.
 fuzz: ## every fuzz target for FUZZTIME (5s)
@@ -86,4 +91,4 @@ lint: ## gofumpt, go vet, golangci-lint, workflowcheck
 fmt: ## format the code
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo dev setup test test-all race sweep fuzz bench bench-peers stages record-stages golden lint fmt
+.PHONY: help build demo dev setup test test-all race sweep chaos fuzz bench bench-peers stages record-stages golden lint fmt

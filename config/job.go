@@ -17,9 +17,19 @@ type Job struct {
 
 // Temporal says where Temporal is.
 type Temporal struct {
-	Address   string `key:"address" default:"127.0.0.1:7233" rule:"address" doc:"Host and port of the Temporal frontend."`
-	Namespace string `key:"namespace" default:"default" rule:"text" doc:"The Temporal namespace."`
-	TaskQueue string `key:"task_queue" default:"tributary" rule:"text" doc:"The task queue that workers poll."`
+	Address   string      `key:"address" default:"127.0.0.1:7233" rule:"address" doc:"Host and port of the Temporal frontend."`
+	Namespace string      `key:"namespace" default:"default" rule:"text" doc:"The Temporal namespace."`
+	TaskQueue string      `key:"task_queue" default:"tributary" rule:"text" doc:"The task queue that workers poll."`
+	TLS       TemporalTLS `key:"tls" doc:"Encryption of the connection. The server's certificate is always checked."`
+}
+
+// TemporalTLS says how the connection to Temporal is encrypted. As with Temporal's own command line, any key but enabled asks for it too.
+type TemporalTLS struct {
+	Enabled    bool   `key:"enabled" default:"false" doc:"Whether the connection is encrypted. Any other key of tls asks for it too."`
+	CA         string `key:"ca" rule:"text" doc:"PEM file of the certificate authorities, read by the process that connects. Without it the system's are used."`
+	Cert       string `key:"cert" rule:"text" doc:"PEM file of the client's certificate."`
+	Key        string `key:"key" rule:"text" doc:"PEM file of the client's private key."`
+	ServerName string `key:"server_name" rule:"text" doc:"The name that the server's certificate must have, where it is not the address's host."`
 }
 
 // Source is the MySQL side of a job.

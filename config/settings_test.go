@@ -73,7 +73,7 @@ func TestLoadWorker_Defaults(t *testing.T) {
 	w, err := LoadWorker(nil, "")
 	require.NoError(t, err)
 	require.Equal(t, &Worker{
-		Temporal: Temporal{"127.0.0.1:7233", "default", "tributary"}, Listen: "127.0.0.1:9464", Memory: 1 << 30,
+		Temporal: Temporal{Address: "127.0.0.1:7233", Namespace: "default", TaskQueue: "tributary"}, Listen: "127.0.0.1:9464", Memory: 1 << 30,
 		LogLevel: LogInfo, LogFormat: LogText,
 	}, w)
 	example, err := LoadWorker(nil, "../examples/worker.yaml")
@@ -92,7 +92,7 @@ func TestLoadWorker_Order(t *testing.T) {
 	w, err := LoadWorker(flags, file)
 	require.NoError(t, err)
 	require.Equal(t, &Worker{
-		Temporal: Temporal{"flag:3", "env", "tributary"}, Listen: "127.0.0.1:9464", Memory: 128 << 20, Slots: 3,
+		Temporal: Temporal{Address: "flag:3", Namespace: "env", TaskQueue: "tributary"}, Listen: "127.0.0.1:9464", Memory: 128 << 20, Slots: 3,
 		LogLevel: LogDebug, LogFormat: LogJSON,
 	}, w)
 	require.Contains(t, flags.FlagUsages(), "(default 127.0.0.1:9464)")
@@ -123,7 +123,7 @@ func TestLoadStarter(t *testing.T) {
 	require.NoError(t, err)
 	s, err := LoadStarter(nil, job)
 	require.NoError(t, err)
-	require.Equal(t, &Starter{Temporal{"job:1", "shop", "tributary"}}, s)
+	require.Equal(t, &Starter{Temporal: Temporal{Address: "job:1", Namespace: "shop", TaskQueue: "tributary"}}, s)
 
 	flags := pflag.NewFlagSet("starter", pflag.ContinueOnError)
 	AddStarterFlags(flags)
@@ -131,7 +131,7 @@ func TestLoadStarter(t *testing.T) {
 	t.Setenv("TRIBUTARY_TEMPORAL_NAMESPACE", "env")
 	s, err = LoadStarter(flags, job)
 	require.NoError(t, err)
-	require.Equal(t, &Starter{Temporal{"job:1", "env", "other"}}, s)
+	require.Equal(t, &Starter{Temporal: Temporal{Address: "job:1", Namespace: "env", TaskQueue: "other"}}, s)
 
 	s, err = LoadStarter(nil, nil)
 	require.NoError(t, err)

@@ -217,7 +217,7 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(s.dir, "plain-worker")
-	return path, build(path, "..", []string{"CGO_ENABLED=0"}, "./worker")
+	return path, build(path, "./worker")
 })
 
 var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +22,7 @@ import (
 	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
 
-	"github.com/tributary-lake/tributary/internal/testenv"
+	"github.com/tributary-lake/tributary/internal/testenv/devserver"
 	"github.com/tributary-lake/tributary/workflows"
 )
 
@@ -53,11 +54,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func build(out string, dir string, env []string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-C", dir, "-o", out}, args...)...)
-	cmd.Env = append(os.Environ(), env...)
+// build builds a program as flags say.
+func build(out, program string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-C", "..", "-o", out}, flags...), program)...)
+	if !slices.Contains(flags, "-race") {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %v: %w\n%s", args, err, text)
+		return fmt.Errorf("go build %s: %w\n%s", program, err, text)
 	}
 	return nil
 }
@@ -70,47 +74,18 @@ func newStack() (*stack, error) {
 	}
 	cleanups = append(cleanups, func() { _ = os.RemoveAll(dir) })
 	s := &stack{dir: dir, worker: filepath.Join(dir, "worker"), starter: filepath.Join(dir, "starter")}
-	if err := build(s.worker, "..", nil, "-race", "./worker"); err != nil {
+	if err := build(s.worker, "./worker", "-race"); err != nil {
 		return nil, err
 	}
-	if err := build(s.starter, "..", nil, "-race", "./starter"); err != nil {
+	if err := build(s.starter, "./starter", "-race"); err != nil {
 		return nil, err
 	}
-	cache, err := testenv.CacheDir()
+	server, err := devserver.Start(context.Background(), "")
 	if err != nil {
 		return nil, err
 	}
-	server := filepath.Join(cache, "devserver")
-	fmt.Fprintln(os.Stderr, "building devstack/cmd/devserver (the first time: some minutes)")
-	if err := build(server, "../devstack", []string{"GOWORK=off", "CGO_ENABLED=0"}, "-trimpath", "-ldflags", "-s -w", "./cmd/devserver"); err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(server, "-port", "0", "-ui-port", "-1", "-stdin-eof")
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	cleanups = append(cleanups, func() {
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	var ready struct{ Address string }
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		return nil, fmt.Errorf("the dev stack did not get ready: %w", err)
-	}
-	if err := json.Unmarshal(line, &ready); err != nil {
-		return nil, err
-	}
-	s.address = ready.Address
+	cleanups = append(cleanups, func() { _ = server.Stop() })
+	s.address = server.Address
 	s.client, err = client.Dial(client.Options{HostPort: s.address, Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	return s, err
 }

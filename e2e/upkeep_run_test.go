@@ -28,11 +28,17 @@ func (f *manySplits) keep(t *testing.T, verb string, args ...string) map[string]
 // inMode is the job in another mode.
 func (f *manySplits) inMode(t *testing.T, mode string) string {
 	t.Helper()
+	return f.changed(t, `"match": "orders_*"`, `"match": "orders_*", "mode": "`+mode+`"`)
+}
+
+// changed is the job with another text in the place of one.
+func (f *manySplits) changed(t *testing.T, from, to string) string {
+	t.Helper()
 	data, err := os.ReadFile(f.job)
 	require.NoError(t, err)
-	text := strings.Replace(string(data), `"match": "orders_*"`, `"match": "orders_*", "mode": "`+mode+`"`, 1)
+	text := strings.Replace(string(data), from, to, 1)
 	require.NotEqual(t, string(data), text)
-	path := filepath.Join(t.TempDir(), mode+".json")
+	path := filepath.Join(t.TempDir(), "changed.json")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }

@@ -100,6 +100,9 @@ func (c *cli) dial(cmd *cobra.Command, job *config.Job) (client.Client, config.T
 		return nil, config.Temporal{}, usage(err)
 	}
 	cl, err := app.Dial(cmd.Context(), s.Temporal, c.logger())
+	if errors.Is(err, app.ErrTemporalTLS) {
+		return nil, s.Temporal, usage(err)
+	}
 	if err != nil {
 		return nil, s.Temporal, &exitError{exitFailed, fmt.Errorf(
 			"no answer from Temporal at %s (namespace %s): start it with `make dev`, or name another with --temporal-address: %w",

@@ -91,6 +91,9 @@ func serve(ctx context.Context, w config.Worker, stdout, stderr io.Writer) error
 	masker := &config.Masker{}
 	log := logger(w, masker, stderr)
 	c, err := app.Dial(ctx, w.Temporal, log)
+	if errors.Is(err, app.ErrTemporalTLS) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("no answer from Temporal at %s (namespace %s): start it with `make dev`, or name another with --temporal-address: %w",
 			w.Temporal.Address, w.Temporal.Namespace, err)

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"time"
@@ -10,7 +8,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
-	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -20,13 +17,6 @@ import (
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/workflows"
 )
-
-// Dial connects to Temporal. Nothing is sent before the first call.
-func Dial(ctx context.Context, t config.Temporal, log *slog.Logger) (client.Client, error) {
-	return client.DialContext(ctx, client.Options{
-		HostPort: t.Address, Namespace: t.Namespace, Logger: tlog.NewStructuredLogger(log),
-	})
-}
 
 // slotMemory is what one activity is reckoned with when slots are derived from memory: a row group, pages being filled
 // and batches on the way.
