@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -181,6 +182,7 @@ func faults() map[string]func(k, n int) faultio.Fault {
 		"is done and its reply lost": at(faultio.FailAfter, faultio.None),
 		"and all later fail":         at(faultio.FailBefore, faultio.FailBefore),
 		"is done and all later fail": at(faultio.FailAfter, faultio.FailBefore),
+		"hangs past its time-out":    at(faultio.Block, faultio.None),
 	}
 }
 
@@ -288,6 +290,13 @@ func TestFaultSweep(t *testing.T) {
 	}
 }
 
+// attempt does a step in the time that an activity is given at most, of which nothing passes but while all hangs.
+func attempt(ctx context.Context, s step, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, 24*time.Hour)
+	defer cancel()
+	return s.do(ctx, p)
+}
+
 // once makes one run and tells whether something broke in it.
 func (s *sweep) once(choose func(n int) faultio.Fault, end func(*sweep, []step)) bool {
 	s.t.Helper()
@@ -303,7 +312,7 @@ func (s *sweep) once(choose func(n int) faultio.Fault, end func(*sweep, []step))
 	ended := false
 	steps := s.steps("r1")
 	for i, step := range steps {
-		err := step.do(s.t.Context(), faulty)
+		err := attempt(s.t.Context(), step, faulty)
 		if err == nil {
 			continue
 		}

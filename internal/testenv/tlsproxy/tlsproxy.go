@@ -36,7 +36,8 @@ func Start(tb testing.TB, server string, clients bool, protocols ...string) *Pro
 	p := &Proxy{CA: a.file}
 	p.Cert, p.Key = a.issue("client", &x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	cert, key := a.issue("server", &x509.Certificate{
-		DNSNames: []string{ServerName}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		DNSNames: []string{ServerName}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	a.check(err)
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: protocols}

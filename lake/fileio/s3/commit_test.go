@@ -21,9 +21,9 @@ import (
 	"github.com/tributary-lake/tributary/lake/snapshot"
 )
 
-var commits = flag.Int("commits", 48, "how many commits the committers of the race make in all, a multiple of 8")
+var commits = flag.Int("commits", 100, "how many commits the committers of the race make in all, a multiple of 10")
 
-// Eight committers, each a process of its own as far as the store is concerned, append to one table at the same time: one
+// Ten committers, each a process of its own as far as the store is concerned, append to one table at the same time: one
 // winner for each snapshot id, none lost, none twice. A request of twenty fails on the way.
 func TestCommitRace(t *testing.T) {
 	server := theServer(t)
@@ -33,10 +33,10 @@ func TestCommitRace(t *testing.T) {
 	raceToCommit(t, *commits, func() *s3.Store { return newStore(t, newClient(t, proxy.Endpoint), uri) })
 }
 
-// raceToCommit makes so many commits by eight committers, each through a store of its own.
+// raceToCommit makes so many commits by ten committers, each through a store of its own.
 func raceToCommit(t *testing.T, commits int, open func() *s3.Store) {
 	t.Helper()
-	const committers = 8
+	const committers = 10
 	id := catalog.Identifier{Database: "ods", Table: "t"}
 	first := open()
 	wanted, err := schema.New(schema.Spec{Fields: []schema.Field{{Name: "id", Type: schema.Of(schema.BigInt)}}, TimeMillis: 1})
