@@ -99,6 +99,8 @@ func queue(t *testing.T) string {
 type process struct {
 	cmd *exec.Cmd
 	log *bytes.Buffer
+	// says is the line that tells that it polls, and where it answers.
+	says string
 }
 
 const passwordVariable = "E2E_MYSQL_PASSWORD"
@@ -120,7 +122,7 @@ func (s *stack) startWorker(t *testing.T, queue string, args ...string) *process
 		}
 		require.NotContains(t, p.log.String(), "DATA RACE")
 	})
-	_, err = bufio.NewReader(stdout).ReadString('\n')
+	p.says, err = bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err, "the worker says that it polls")
 	go func() { _, _ = io.Copy(io.Discard, stdout) }()
 	return p
