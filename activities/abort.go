@@ -22,7 +22,7 @@ type Aborter struct {
 // became of the commit and deletes nothing, unless it is asked to fence the commit off. A run that never got a plan leaves
 // nothing at all.
 func (a *Aborter) Abort(ctx context.Context, in AbortInput) (*Aborted, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	r, err := openRun(ctx, a.Env, in.TableRun)
 	if err != nil {
 		return nil, err

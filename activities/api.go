@@ -165,6 +165,8 @@ type TableResult struct {
 	Rejected int64  `json:"rows_rejected"`
 	// Collapsed counts rows of a key table that had the key of another row, which was kept (on_key_collision: last_wins).
 	Collapsed int64 `json:"rows_collapsed,omitempty"`
+	// Upserted tells that rows were added to a key table, so that a compaction may be due.
+	Upserted bool `json:"upserted,omitempty"`
 	// Replaced counts values that a policy changed, one entry for each column and policy.
 	Replaced []source.Replaced `json:"replaced,omitempty"`
 	Bytes    int64             `json:"bytes_written"`

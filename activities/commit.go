@@ -20,7 +20,7 @@ type Committer struct {
 // Verify checks that every unit of the plan was claimed and that the rows read, written and listed in the messages are
 // the same number. It changes nothing.
 func (c *Committer) Verify(ctx context.Context, in VerifyInput) (*ledger.Counts, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	r, err := c.open(ctx, in.TableRun)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (c *Committer) Verify(ctx context.Context, in VerifyInput) (*ledger.Counts,
 
 // Commit publishes what the run wrote, once, whatever number of times it is called.
 func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	r, err := c.open(ctx, in.TableRun)
 	if err != nil {
 		return nil, err
@@ -48,6 +48,7 @@ func (c *Committer) Commit(ctx context.Context, in CommitInput) (*TableResult, e
 		Collapsed: result.Counts.RowsCollapsed, Replaced: result.Counts.Replaced, Splits: r.plan.Splits, Consistency: r.plan.Consistency,
 		Cut: result.Cut, Notes: slices.Concat(r.plan.Notes, notes.Locks(result.Cut)),
 	}
+	t.Upserted = r.plan.Keyed && !r.plan.Overwrite && result.Snapshot != 0
 	if result.Snapshot == 0 {
 		t.Status = StateUnchanged
 	}
@@ -119,7 +120,7 @@ type Cleaner struct {
 // Clean removes files that the run's lost attempts left in the table's folder. It can be called at any time after the
 // end, and again.
 func (c *Cleaner) Clean(ctx context.Context, in CleanInput) (int, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	r, err := openRun(ctx, c.Env, in.TableRun)
 	if err != nil {
 		return 0, err

@@ -23,7 +23,7 @@ type Explanation = explanation.Explanation
 
 // Explain plans one table.
 func (e *Explainer) Explain(ctx context.Context, in ExplainInput) (*Explanation, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	s, err := e.Env.Open(ctx, in.Job, in.Table)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type Merger struct {
 // PlanMerges divides the rows of all units into merges, once these are claimed. A run that has merges keeps them, and the round
 // that it is in unless a later one is asked for.
 func (m *Merger) PlanMerges(ctx context.Context, in PlanMergesInput) (*PlannedMerges, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	r, err := openRun(ctx, m.Env, in.TableRun)
 	if err != nil {
 		return nil, err

@@ -26,10 +26,10 @@ func parallel(ctx context.Context, n, limit int, fn func(context.Context, int) e
 // heartbeatEvery is below a third of the heartbeat timeout of every activity.
 const heartbeatEvery = 5 * time.Second
 
-// beat tells Temporal that the activity is alive until the returned function is called. Without it a worker's death
+// Beat tells Temporal that the activity is alive until the returned function is called. Without it a worker's death
 // would be noticed only at the end of the activity's time, and a cancellation never. Outside of an activity there is
 // nobody to tell.
-func beat(ctx context.Context) func() {
+func Beat(ctx context.Context) func() {
 	return beatWith(ctx, func() any { return nil })
 }
 

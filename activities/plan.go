@@ -66,7 +66,7 @@ type draft struct {
 
 // Plan settles older runs of the table, then fixes what this run is going to do. A run that has a plan keeps it.
 func (p *Planner) Plan(ctx context.Context, in PlanInput) (*Planned, error) {
-	defer beat(ctx)()
+	defer Beat(ctx)()
 	staging, err := p.Env.Staging(ctx, in.Staging, in.Store)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-lake/tributary/activities"
 	"github.com/tributary-lake/tributary/activities/dryrun"
 	"github.com/tributary-lake/tributary/config"
+	"github.com/tributary-lake/tributary/starter/planpage"
 	"github.com/tributary-lake/tributary/workflows"
 )
 
@@ -103,15 +104,15 @@ func (c *cli) explain(cmd *cobra.Command, job *config.Job, o planOptions) error 
 		return refusedPlans(plans)
 	}
 	for i := range plans {
-		c.planPage(&plans[i], o.markdown).print()
+		c.planPage(&plans[i], o.markdown).Print()
 	}
 	return refusedPlans(plans)
 }
 
-func (c *cli) printPlan(p *activities.Explanation) { c.planPage(p, false).print() }
+func (c *cli) printPlan(p *activities.Explanation) { c.planPage(p, false).Print() }
 
-func (c *cli) planPage(p *activities.Explanation, markdown bool) *planPage {
-	return &planPage{out: c.stdout, newTable: c.newTable, plan: p, markdown: markdown}
+func (c *cli) planPage(p *activities.Explanation, markdown bool) *planpage.Page {
+	return &planpage.Page{Out: c.stdout, NewTable: c.newTable, Size: bytesText, Plan: p, Markdown: markdown}
 }
 
 // refusedPlans is the end of a command whose plans are refused, in full or for what the dry run found; nil when none is. The

@@ -73,7 +73,7 @@ func TestPlanPage(t *testing.T) {
 		require.Contains(t, out.String(), text)
 	}
 	out.Reset()
-	c.planPage(samplePlan(), true).print()
+	c.planPage(samplePlan(), true).Print()
 	for _, text := range []string{
 		"## table orders → file:///lake ods.orders: will be created\n\n", "### columns\n\n| column | type | from |\n| --- | --- | --- |\n| id | BIGINT NOT NULL | bigint(20) not null |",
 		"- column born: is odd\n", "- note: a note\n", "| a/shop/o_1 | 1,000,000 |",

@@ -90,28 +90,38 @@ func (c *cli) createSchedule(cmd *cobra.Command, job *config.Job, spec client.Sc
 	if err != nil {
 		return usage(err)
 	}
+	err = c.makeSchedule(cmd, job, job.Name, client.ScheduleOptions{
+		Spec: spec, CatchupWindow: window,
+		Action: &client.ScheduleWorkflowAction{
+			ID: job.Name, Workflow: workflows.SyncName, StaticSummary: "job " + job.Name, Args: []any{workflows.SyncInput{Job: data}},
+		},
+	})
+	if err != nil || c.json {
+		return err
+	}
+	fmt.Fprintf(c.stdout, "job %s has a schedule; runs are listed by `starter status %s`\n", job.Name, job.Name)
+	return nil
+}
+
+// makeSchedule makes a schedule under a name, that of the job or one of its own for what else is done to its tables.
+func (c *cli) makeSchedule(cmd *cobra.Command, job *config.Job, name string, o client.ScheduleOptions) error {
 	cl, t, err := c.dial(cmd, job)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
-	_, err = cl.ScheduleClient().Create(cmd.Context(), client.ScheduleOptions{
-		ID: scheduleID(job.Name), Spec: spec, CatchupWindow: window, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
-		Action: &client.ScheduleWorkflowAction{
-			ID: job.Name, Workflow: workflows.SyncName, TaskQueue: t.TaskQueue, StaticSummary: "job " + job.Name,
-			Args: []any{workflows.SyncInput{Job: data}},
-		},
-	})
+	o.ID, o.Overlap = scheduleID(name), enumspb.SCHEDULE_OVERLAP_POLICY_SKIP
+	o.Action.(*client.ScheduleWorkflowAction).TaskQueue = t.TaskQueue
+	_, err = cl.ScheduleClient().Create(cmd.Context(), o)
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		err = fmt.Errorf("there is one already: remove it with `starter schedule delete %s` first", job.Name)
+		err = fmt.Errorf("there is one already: remove it with `starter schedule delete %s` first", name)
 	}
 	if err != nil {
 		return &exitError{exitFailed, fmt.Errorf("make the schedule of job %s: %w", job.Name, err)}
 	}
 	if c.json {
-		return c.printJSON(map[string]string{"schedule": scheduleID(job.Name), "job": job.Name})
+		return c.printJSON(map[string]string{"schedule": o.ID, "job": job.Name})
 	}
-	fmt.Fprintf(c.stdout, "job %s has a schedule; runs are listed by `starter status %s`\n", job.Name, job.Name)
 	return nil
 }
 
@@ -142,7 +152,7 @@ func (c *cli) scheduleList() *cobra.Command {
 				if err != nil {
 					return &exitError{exitFailed, err}
 				}
-				if e.WorkflowType.Name != workflows.SyncName {
+				if e.WorkflowType.Name != workflows.SyncName && e.WorkflowType.Name != workflows.MaintainName {
 					continue
 				}
 				out = append(out, line(e))

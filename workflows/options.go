@@ -3,10 +3,12 @@ package workflows
 import (
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/tributary-lake/tributary/activities"
+	"github.com/tributary-lake/tributary/activities/upkeep"
 )
 
 // All timeouts and retries stand here and nowhere else.
@@ -75,5 +77,25 @@ func child(ctx workflow.Context, t activities.PreparedTable) workflow.Context {
 		// A terminated parent must not leave a table half written and undecided.
 		ParentClosePolicy: parentClosePolicy,
 		StaticSummary:     t.Key.Table + " → " + t.Target,
+	})
+}
+
+// tidy is for what keeps a table in order: minutes of work, hours at most, which the next time does as well.
+func tidy(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 12 * time.Hour,
+		HeartbeatTimeout:    heartbeat,
+		WaitForCancellation: true,
+		Summary:             summary,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: 3,
+		},
+	})
+}
+
+// keeping runs a table's upkeep under its target's workflow id. If one holds that id already, the start fails.
+func keeping(ctx workflow.Context, t upkeep.Table, then enumspb.ParentClosePolicy) workflow.Context {
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: t.WorkflowID, WaitForCancellation: true, ParentClosePolicy: then, StaticSummary: t.Name + " → " + t.Target,
 	})
 }

@@ -91,6 +91,7 @@ func Sync(ctx workflow.Context, in SyncInput) (*Summary, error) {
 	results := syncTables(ctx, prepared, in.ContinueAfter, func(r activities.TableResult) {
 		progress.Results = append(progress.Results, r)
 	})
+	compactDue(ctx, in.Job, prepared, results)
 	for _, t := range prepared.Gone {
 		results = append(results, activities.TableResult{
 			Table: t.Key.Table, Target: t.Target, Status: StatusFailed, ErrorType: activities.TypeAborted,

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path"
 	"time"
 
+	"github.com/tributary-lake/tributary/activities/upkeep"
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/compact"
 	"github.com/tributary-lake/tributary/lake/expire"
@@ -17,7 +17,6 @@ import (
 	"github.com/tributary-lake/tributary/lake/orphan"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
-	"github.com/tributary-lake/tributary/ledger"
 )
 
 var (
@@ -207,34 +206,30 @@ func (l *Lake) Orphans(ctx context.Context, name string, o OrphanOptions) (*Orph
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{ctx: ctx}
+	var roots []fileio.Store
 	for _, uri := range o.Staging {
 		store, err := l.openStaging(ctx, uri)
 		if err != nil {
 			return nil, err
 		}
-		k.staging = append(k.staging, store)
+		roots = append(roots, store)
 	}
+	u := upkeep.NewUnsettled(ctx, roots...)
 	act := orphan.Find
 	if o.Remove {
 		act = orphan.Remove
 	}
-	found, err := act(ctx, l.store, l.catalog.Path(id), orphan.Options{OlderThan: o.OlderThan, Force: o.Force, Keep: k.keep})
+	found, err := act(ctx, l.store, l.catalog.Path(id), orphan.Options{OlderThan: o.OlderThan, Force: o.Force, Keep: u.Keep})
 	if errors.Is(err, orphan.ErrUnreadable) {
 		return nil, fmt.Errorf("%w: nothing was removed: finish an expiry that was cut off, with `starter table expire`, and try again", err)
 	}
-	if err = errors.Join(k.err, err); err != nil {
+	if err = errors.Join(u.Err(), err); err != nil {
 		return nil, err
 	}
-	out := &Orphans{Table: id.String(), Removed: o.Remove, Files: []OrphanFile{}, Kept: k.kept, Runs: []string{}}
+	out := &Orphans{Table: id.String(), Removed: o.Remove, Files: []OrphanFile{}, Kept: u.Kept(), Runs: u.Runs()}
 	for _, f := range found {
 		out.Files = append(out.Files, OrphanFile{Path: l.store.URI(f.Path), Bytes: f.Size, Modified: f.Modified.UTC()})
 		out.Bytes += f.Size
-	}
-	for _, u := range k.unsettled {
-		for _, key := range u.Ledgers {
-			out.Runs = append(out.Runs, path.Join(key.Job, key.Run, key.Table))
-		}
 	}
 	return out, nil
 }
@@ -262,44 +257,4 @@ func (l *Lake) openStaging(ctx context.Context, uri string) (fileio.Store, error
 		return nil, fmt.Errorf("staging root %s: %w", uri, err)
 	}
 	return store, nil
-}
-
-// keeper protects the files of unsettled runs. The ledgers are read when the first file is in question: see
-// orphan.Options.Keep for why not before. Where they cannot be read, every file is kept.
-type keeper struct {
-	ctx     context.Context //nolint:containedctx // orphan's callback has none, and the keeper lives as long as one call
-	staging []fileio.Store
-
-	read      bool
-	unsettled []*ledger.Unsettled
-	err       error
-	kept      int
-}
-
-func (k *keeper) keep(p string) bool {
-	if !k.read {
-		k.read = true
-		k.load()
-	}
-	if k.err != nil {
-		return true
-	}
-	for _, u := range k.unsettled {
-		if u.Owns(path.Base(p)) {
-			k.kept++
-			return true
-		}
-	}
-	return false
-}
-
-func (k *keeper) load() {
-	for _, store := range k.staging {
-		u, err := ledger.ReadUnsettled(k.ctx, store)
-		if err != nil {
-			k.err = fmt.Errorf("look for the files of unsettled runs, so that nothing was removed: %w", err)
-			return
-		}
-		k.unsettled = append(k.unsettled, u)
-	}
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Full writes small files of append tables anew even where there are only two of them. Otherwise it takes
 	// compaction.min.file-num (5) neighbours, or two that fill two files. Key tables are always compacted fully.
 	Full bool
+	// Due leaves buckets of key tables alone that have fewer sorted runs than num-sorted-run.compaction-trigger (5): as Paimon
+	// counts them, the files of level 0 and the levels above that have files.
+	Due bool
 	// Wanted chooses partitions and buckets; nil means all. The values are those of the partition keys.
 	Wanted func(partition []row.Value, bucket int32) bool
 	// Prefix begins the name of every new file and must be this compaction's alone. Empty takes a random one.
@@ -55,6 +58,7 @@ type Compactor struct {
 	// small is the size below which a file is worth compacting.
 	small   int64
 	minimum int
+	trigger int        // of key tables, 0 for none
 	reader  *lake.Plan // reads files of append tables; nil before the first
 }
 
@@ -113,6 +117,13 @@ func newCompactor(ctx context.Context, store fileio.Store, path string, o Option
 	minimum, err := number(s, "compaction.min.file-num", 5)
 	if err != nil {
 		return nil, err
+	}
+	if o.Due {
+		trigger, err := number(s, "num-sorted-run.compaction-trigger", 5)
+		if err != nil {
+			return nil, err
+		}
+		c.trigger = int(trigger)
 	}
 	c.small = int64(float64(c.options.TargetFileSize) * ratio)
 	c.minimum = max(2, int(minimum))

@@ -31,6 +31,9 @@ type ranged struct {
 // planKeyed chooses the files of one bucket of a key table that are not as a full compaction leaves them. Sections that are
 // to be written and lie next to each other become one task, so that small files grow together.
 func (c *Compactor) planKeyed(ctx context.Context, files []lake.File) ([]Task, error) {
+	if sortedRuns(files) < c.trigger {
+		return nil, nil
+	}
 	list, err := c.sections(ctx, files)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,19 @@ func (c *Compactor) planKeyed(ctx context.Context, files []lake.File) ([]Task, e
 	}
 	flush()
 	return tasks, nil
+}
+
+// sortedRuns counts them as org.apache.paimon.mergetree.Levels.numberOfSortedRuns.
+func sortedRuns(files []lake.File) int {
+	runs, levels := 0, map[int32]bool{}
+	for i := range files {
+		if level := files[i].DataFile.Level; level == 0 {
+			runs++
+		} else {
+			levels[level] = true
+		}
+	}
+	return runs + len(levels)
 }
 
 // atTop tells whether a file lies where a full compaction puts files. A level above, from a time when the table had more

@@ -1,4 +1,4 @@
-package main
+package planpage
 
 import (
 	"fmt"
@@ -13,23 +13,26 @@ import (
 	"github.com/tributary-lake/tributary/starter/page"
 )
 
-// planPage prints a plan for people, in the terminal or as Markdown.
-type planPage struct {
-	out      io.Writer
-	newTable func() table.Writer
-	markdown bool
-	plan     *activities.Explanation
+// Page prints a plan for people, in the terminal or as Markdown.
+type Page struct {
+	Out      io.Writer
+	NewTable func() table.Writer
+	// Size writes a number of bytes.
+	Size     func(bytes int64) string
+	Markdown bool
+	Plan     *activities.Explanation
 }
 
 // pageShards is how many shards a page lists; JSON has more.
 const pageShards = 40
 
-func (p *planPage) print() {
-	x := p.plan
+// Print prints it.
+func (p *Page) Print() {
+	x := p.Plan
 	if x.Target == "" { // refused before there was a plan
 		p.title(fmt.Sprintf("table %s: the plan is refused", x.Table))
 		p.refused()
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(p.Out)
 		return
 	}
 	fate := "rows will be added to it"
@@ -43,7 +46,7 @@ func (p *planPage) print() {
 	if len(x.Refused) > 0 {
 		p.section("A RUN WOULD BE REFUSED, OR FAIL")
 		p.refused()
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(p.Out)
 	}
 	p.summary()
 	p.columns()
@@ -54,20 +57,20 @@ func (p *planPage) print() {
 		p.section("notes")
 		p.lines(prefixed("note: ", x.Losses))
 	}
-	fmt.Fprintln(p.out)
+	fmt.Fprintln(p.Out)
 }
 
-func (p *planPage) refused() {
-	for _, r := range p.plan.Refused {
+func (p *Page) refused() {
+	for _, r := range p.Plan.Refused {
 		p.lines([]string{page.Shorten(r)})
 	}
 }
 
 // summary is the plan in one table.
-func (p *planPage) summary() {
-	x := p.plan
+func (p *Page) summary() {
+	x := p.Plan
 	rows := []table.Row{
-		{"shards", fmt.Sprintf("%d, with about %s rows in %s", x.ShardCount, thousands(x.Rows), bytesText(x.Bytes))},
+		{"shards", fmt.Sprintf("%d, with about %s rows in %s", x.ShardCount, thousands(x.Rows), p.Size(x.Bytes))},
 		{"splits", fmt.Sprintf("%d in %d units of work; rows of a split: %s at least, %s in the middle, %s at most",
 			x.Splits, x.Units, thousands(x.SplitRows.Min), thousands(x.SplitRows.Median), thousands(x.SplitRows.Max))},
 		{"consistency", x.Consistency},
@@ -76,7 +79,7 @@ func (p *planPage) summary() {
 		{"memory", p.memory()},
 	}
 	if e := x.Estimate; e != nil {
-		text := fmt.Sprintf("about %s in the lake", bytesText(e.LakeBytes))
+		text := fmt.Sprintf("about %s in the lake", p.Size(e.LakeBytes))
 		if e.Seconds > 0 {
 			text += fmt.Sprintf(", in about %s of reading and writing", roughly(e.Seconds))
 		}
@@ -93,34 +96,34 @@ func (p *planPage) summary() {
 	p.table(nil, rows)
 }
 
-func (p *planPage) memory() string {
-	m := p.plan.Memory
+func (p *Page) memory() string {
+	m := p.Plan.Memory
 	enough := "needs %s of run.memory, which is %s (%s)"
 	if m.Need > m.Has {
 		enough = "needs %s, MORE THAN run.memory, which is %s (%s)"
 	}
-	return fmt.Sprintf(enough, bytesText(m.Need), bytesText(m.Has), m.How)
+	return fmt.Sprintf(enough, p.Size(m.Need), p.Size(m.Has), m.How)
 }
 
-func (p *planPage) found() string {
-	if n := len(p.plan.Sample.Findings); n > 0 {
+func (p *Page) found() string {
+	if n := len(p.Plan.Sample.Findings); n > 0 {
 		return fmt.Sprintf("not every value arrives as it is: %d findings below", n)
 	}
 	return "every value arrives as it is"
 }
 
-func (p *planPage) columns() {
+func (p *Page) columns() {
 	p.section("columns")
 	var rows []table.Row
-	for _, col := range p.plan.Columns {
+	for _, col := range p.Plan.Columns {
 		rows = append(rows, table.Row{col.Name, col.Type, col.Source})
 	}
 	p.table(table.Row{"column", "type", "from"}, rows)
 }
 
 // drift tells what would be altered in the target, which shards would be left out, and how the others differ.
-func (p *planPage) drift() {
-	x := p.plan
+func (p *Page) drift() {
+	x := p.Plan
 	if len(x.Alter)+len(x.LeftOut)+len(x.Drift) == 0 {
 		return
 	}
@@ -143,30 +146,30 @@ func (p *planPage) drift() {
 	p.lines(drift)
 }
 
-func (p *planPage) shards() {
+func (p *Page) shards() {
 	p.section("shards")
 	var rows []table.Row
-	for _, s := range p.plan.Shards[:min(len(p.plan.Shards), pageShards)] {
+	for _, s := range p.Plan.Shards[:min(len(p.Plan.Shards), pageShards)] {
 		spread := "–"
 		if s.Splits > 0 {
 			spread = fmt.Sprintf("%s / %s / %s", thousands(s.SplitRows.Min), thousands(s.SplitRows.Median), thousands(s.SplitRows.Max))
 		}
-		rows = append(rows, table.Row{s.Shard, thousands(s.Rows), bytesText(s.Bytes), s.Splits, spread, s.Key})
+		rows = append(rows, table.Row{s.Shard, thousands(s.Rows), p.Size(s.Bytes), s.Splits, spread, s.Key})
 	}
 	p.table(table.Row{"shard", "rows (estimate)", "bytes", "splits", "rows of a split (least / middle / most)", "split by"}, rows)
-	if n := p.plan.ShardCount - len(rows); n > 0 {
-		p.lines([]string{fmt.Sprintf("… and %d more shards; --json lists %d", n, len(p.plan.Shards))})
+	if n := p.Plan.ShardCount - len(rows); n > 0 {
+		p.lines([]string{fmt.Sprintf("… and %d more shards; --json lists %d", n, len(p.Plan.Shards))})
 	}
 }
 
 // findings are the values of the dry run that would not arrive as they are.
-func (p *planPage) findings() {
-	if p.plan.Sample == nil || len(p.plan.Sample.Findings) == 0 {
+func (p *Page) findings() {
+	if p.Plan.Sample == nil || len(p.Plan.Sample.Findings) == 0 {
 		return
 	}
 	p.section("values of the sample that do not arrive as they are")
 	var rows []table.Row
-	for _, f := range p.plan.Sample.Findings {
+	for _, f := range p.Plan.Sample.Findings {
 		what := f.Policy
 		if f.Refused {
 			what = "ENDS THE RUN"
@@ -177,44 +180,44 @@ func (p *planPage) findings() {
 }
 
 // title, section, lines and table are the parts of a page.
-func (p *planPage) title(text string) {
-	if p.markdown {
+func (p *Page) title(text string) {
+	if p.Markdown {
 		text = "## " + text + "\n"
 	}
-	fmt.Fprintln(p.out, text)
+	fmt.Fprintln(p.Out, text)
 }
 
-func (p *planPage) section(text string) {
-	if p.markdown {
+func (p *Page) section(text string) {
+	if p.Markdown {
 		text = "### " + text + "\n"
 	}
-	fmt.Fprintln(p.out, "\n"+text)
+	fmt.Fprintln(p.Out, "\n"+text)
 }
 
-func (p *planPage) lines(lines []string) {
+func (p *Page) lines(lines []string) {
 	for _, l := range lines {
-		if p.markdown {
+		if p.Markdown {
 			trimmed := strings.TrimLeft(l, " ")
 			l = l[:len(l)-len(trimmed)] + "- " + strings.ReplaceAll(trimmed, "\n", "\n  ")
 		}
-		fmt.Fprintln(p.out, l)
+		fmt.Fprintln(p.Out, l)
 	}
 }
 
-func (p *planPage) table(header table.Row, rows []table.Row) {
-	w := p.newTable()
+func (p *Page) table(header table.Row, rows []table.Row) {
+	w := p.NewTable()
 	if header != nil {
 		w.AppendHeader(header)
-	} else if p.markdown {
+	} else if p.Markdown {
 		w.AppendHeader(table.Row{"", ""})
 	}
 	w.AppendRows(rows)
-	if p.markdown {
-		fmt.Fprintln(p.out, w.RenderMarkdown())
+	if p.Markdown {
+		fmt.Fprintln(p.Out, w.RenderMarkdown())
 		return
 	}
-	page.Fit(w, header, rows, page.Width(p.out))
-	fmt.Fprintln(p.out, w.Render())
+	page.Fit(w, header, rows, page.Width(p.Out))
+	fmt.Fprintln(p.Out, w.Render())
 }
 
 func prefixed(prefix string, lines []string) []string {
