@@ -81,7 +81,7 @@ record-stages: ## record the micro-benchmarks anew, on a quiet machine
 	$(STAGES) > e2e/bench/stages.txt
 
 golden: ## record histories of real runs for the replay test of later releases
-	go test ./e2e -run TestHistoriesReplay -update-histories $(CURDIR)/workflows/testdata/replay/$(RELEASE)
+	go test ./e2e -run HistoriesReplay -update-histories $(CURDIR)/workflows/testdata/replay/$(RELEASE)
 
 lint: ## gofumpt, go vet, golangci-lint, workflowcheck
 	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go'))" || { $(TOOL) gofumpt -l $$(git ls-files '*.go'); echo "run: make fmt"; exit 1; }

@@ -20,6 +20,7 @@ func replayer() worker.WorkflowReplayer {
 	r := worker.NewWorkflowReplayer()
 	for name, w := range map[string]any{
 		workflows.SyncName: workflows.Sync, workflows.SyncTableName: workflows.SyncTable, workflows.ExplainName: workflows.Explain,
+		workflows.MaintainName: workflows.Maintain, workflows.UpkeepTableName: workflows.UpkeepTable,
 		workflows.AbortName: workflows.Abort, workflows.AbortTableName: workflows.AbortTable,
 	} {
 		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
