@@ -23,7 +23,9 @@ func table(t *testing.T) *mergetree.Spec {
 	t.Helper()
 	s, err := schema.New(schema.Spec{
 		Fields: []schema.Field{
-			{Name: "v", Type: schema.Of(schema.Double)}, {Name: "a", Type: schema.StringType()}, {Name: "b", Type: schema.Of(schema.Int)},
+			{Name: "v", Type: schema.Of(schema.Double)},
+			{Name: "a", Type: schema.StringType()},
+			{Name: "b", Type: schema.Of(schema.Int)},
 			{Name: "w", Type: schema.StringType()},
 		},
 		PrimaryKeys: []string{"a", "b"}, Options: map[string]string{"bucket": "1"}, TimeMillis: 1,
