@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// defaultContinueAfter keeps a history below 10,000 events (an activity costs three and some).
-	defaultContinueAfter = 2500
+	// defaultContinueAfter keeps a history below the 10,240 events at which a server warns: an activity costs three events, and
+	// as many again where each wakes the workflow by itself. Servers suggest to continue earlier, from 4,096 events on.
+	defaultContinueAfter = 1500
 	// maxWindow bounds pending activities, far below the server's 2,000.
 	maxWindow = 200
 	// maxRounds bounds how many times the rows of a key table are merged again because others add to it.

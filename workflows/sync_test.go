@@ -232,15 +232,6 @@ func TestSyncTableContinuesAsNew(t *testing.T) {
 	}
 }
 
-func TestDefaultLimitKeepsHistoryShort(t *testing.T) {
-	f := &fakes{units: map[string]int{"a": 2501}}
-	env := environment(t, f)
-	env.ExecuteWorkflow(workflows.SyncTableName, workflows.TableInput{PreparedTable: preparedTable("r", "a"), Settings: activities.Settings{Parallelism: 100}})
-	var again *workflow.ContinueAsNewError
-	require.ErrorAs(t, env.GetWorkflowError(), &again)
-	require.Len(t, f.written, 2500)
-}
-
 func TestFailedTableDoesNotStopTheOthers(t *testing.T) {
 	f := &fakes{units: map[string]int{"a": 2, "b": 2}}
 	f.write = func(_ context.Context, in activities.WriteInput) (*activities.Written, error) {

@@ -87,6 +87,10 @@ func TestHostileNamesStayInTheWarehouse(t *testing.T) {
 		if err != nil || d.IsDir() {
 			return err
 		}
+		info, err := d.Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o133, "%s may be changed or executed by others", path)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm()&0o600, path)
 		below, err := filepath.Rel(warehouse, path)
 		require.NoError(t, err)
 		parts := strings.Split(below, string(filepath.Separator))
