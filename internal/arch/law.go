@@ -116,6 +116,7 @@ func rim() map[string][]string {
 		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
 		"source/mysql/key":        {"source", "source/mysql/definition"},
 		"source/mysql/definition": {},
+		"lake/catalog/hive":       {"lake/catalog", "lake/fileio", "lake/partition", "lake/schema"},
 		"lake/fileio/s3":          {"lake/fileio"},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 )
 
 // Installable lists the names that [Install] knows.
@@ -14,6 +15,9 @@ func Installable() []string {
 		names = append(names, string(f))
 	}
 	names = append(names, Judges()...)
+	for _, version := range MetastoreVersions() {
+		names = append(names, hmsName+version)
+	}
 	return append(names, s3Name, minioName)
 }
 
@@ -50,6 +54,10 @@ func installNamed(ctx context.Context, name string) error {
 	}
 	if name == s3Name || name == minioName {
 		_, err := installS3(ctx, name)
+		return err
+	}
+	if version, ok := strings.CutPrefix(name, hmsName); ok && slices.Contains(MetastoreVersions(), version) {
+		_, _, err := installMetastore(ctx, version)
 		return err
 	}
 	f, err := ParseFlavor(name)

@@ -173,11 +173,17 @@ func installS3(ctx context.Context, name string) (string, error) {
 
 // s3Source is the folder of s3server, a module of its own beside this file.
 func s3Source(ctx context.Context) (string, error) {
+	root, err := moduleRoot(ctx)
+	return filepath.Join(root, "internal", "testenv", "s3server"), err
+}
+
+// moduleRoot is the folder of this module's sources.
+func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tributary-lake/tributary").Output()
 	if err != nil {
 		return "", fmt.Errorf("go list -m: %w%s", err, stderrOf(err))
 	}
-	return filepath.Join(strings.TrimSpace(string(out)), "internal", "testenv", "s3server"), nil
+	return strings.TrimSpace(string(out)), nil
 }
 
 func buildGo(ctx context.Context, dir, env string, args ...string) error {

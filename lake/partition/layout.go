@@ -42,6 +42,15 @@ func (l *Layout) Partition(values []row.Value) string {
 	return Path(l.keys, l.types, values, l.naming)
 }
 
+// Texts are a partition's values as a Hive metastore has them: those of its directory's name, not escaped.
+func (l *Layout) Texts(values []row.Value) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = l.naming.value(l.types[i], v)
+	}
+	return texts
+}
+
 // Bucket is the path of a bucket's folder in the table's store.
 func (l *Layout) Bucket(values []row.Value, bucket int32) string {
 	return path.Join(l.table, l.Partition(values), BucketFolder(bucket))

@@ -54,7 +54,7 @@ func file(t *testing.T, s *schema.Table) string {
 }
 
 func createAndLoad(t *testing.T, c catalog.Catalog) {
-	id := catalog.Identifier{Database: "ods", Table: "orders.v2"}
+	id := catalog.Identifier{Database: "ods", Table: "orders_v2"}
 	want := table(t, "")
 	got, err := c.CreateTable(t.Context(), id, want)
 	require.NoError(t, err)
