@@ -53,3 +53,14 @@ func TestATableWithoutItsFirstSchemaIsStillThere(t *testing.T) {
 	_, err = c.CreateTable(t.Context(), id, &first)
 	require.ErrorIs(t, err, catalog.ErrExist)
 }
+
+// Other catalogs know no dots.
+func TestATablesNameMayHaveADot(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(root, "golden.db", "evolved.v2"), os.DirFS("testdata/append_schema_evolution")))
+	store, err := fileio.NewLocal(root)
+	require.NoError(t, err)
+	table, err := catalog.NewFilesystem(store).LoadTable(t.Context(), catalog.Identifier{Database: "golden", Table: "evolved.v2"})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, table.ID)
+}

@@ -210,17 +210,19 @@ func (c *Catalog) create(ctx context.Context, id catalog.Identifier, t *schema.T
 	err := c.client.call(ctx, func(ctx context.Context, api *metastore.ThriftHiveMetastoreClient) error {
 		return api.CreateTable(ctx, newTable(id, t, c.store.URI(c.Path(id))))
 	})
-	if isA[*metastore.AlreadyExistsException](err) {
-		return nil // by somebody else, or by a call whose answer was lost
+	if err == nil {
+		return nil
+	}
+	// It may be there by somebody else, or by a call whose answer was lost. In a race a metastore says so in the words of its
+	// database alone: look.
+	if _, absent := c.get(ctx, id); absent == nil {
+		return nil
 	}
 	return err
 }
 
 func (c *Catalog) createDatabase(ctx context.Context, database string) error {
-	err := c.client.call(ctx, func(ctx context.Context, api *metastore.ThriftHiveMetastoreClient) error {
-		_, err := api.GetDatabase(ctx, database)
-		return err
-	})
+	err := c.hasDatabase(ctx, database)
 	if !isA[*metastore.NoSuchObjectException](err) {
 		return err
 	}
@@ -229,10 +231,18 @@ func (c *Catalog) createDatabase(ctx context.Context, database string) error {
 		db.Name, db.LocationUri, db.Parameters = database, c.store.URI(path.Dir(c.Path(catalog.Identifier{Database: database, Table: "t"}))), map[string]string{}
 		return api.CreateDatabase(ctx, db)
 	})
-	if isA[*metastore.AlreadyExistsException](err) {
-		return nil
+	if err != nil && c.hasDatabase(ctx, database) == nil {
+		return nil // as create says
 	}
 	return err
+}
+
+// hasDatabase asks for a database. One that is not there gives the metastore's error.
+func (c *Catalog) hasDatabase(ctx context.Context, database string) error {
+	return c.client.call(ctx, func(ctx context.Context, api *metastore.ThriftHiveMetastoreClient) error {
+		_, err := api.GetDatabase(ctx, database)
+		return err
+	})
 }
 
 // alter changes the metastore's table and, as Java does, its partitions with it.

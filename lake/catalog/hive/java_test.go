@@ -24,11 +24,11 @@ import (
 )
 
 // java starts Paimon's own HiveCatalog: see testdata/java.
-func java(t *testing.T, m *testenv.HiveMetastore, command string, id catalog.Identifier) (io.WriteCloser, *bufio.Scanner, *exec.Cmd) {
+func java(t *testing.T, m *testenv.HiveMetastore, warehouse, command string, id catalog.Identifier) (io.WriteCloser, *bufio.Scanner, *exec.Cmd) {
 	t.Helper()
 	classes := testenv.JavaProgram(t, "hive-catalog", "testdata/java")
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", classes, "tributary.hive.JavaCatalog",
-		m.URI(), "file://"+m.Warehouse, command, id.Database, id.Table)
+		m.URI(), "file://"+warehouse, command, id.Database, id.Table)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -91,10 +91,11 @@ func load(t *testing.T, c *hive.Catalog, store fileio.Store, id catalog.Identifi
 func TestATableIsInTheMetastoreAsJavaMakesIt(t *testing.T) {
 	each(t, func(t *testing.T, m *testenv.HiveMetastore) {
 		empty(t, m)
+		warehouse := t.TempDir() // neither of the metastore's own: 4.0 has another one for what it does not manage
 		theirs := catalog.Identifier{Database: "javas", Table: "orders"}
-		_, out, _ := java(t, m, "create", theirs)
+		_, out, _ := java(t, m, warehouse, "create", theirs)
 		require.Equal(t, "created", said(out))
-		c, store := open(t, m.Warehouse, hive.Config{URIs: []string{m.URI()}})
+		c, store := open(t, warehouse, hive.Config{URIs: []string{m.URI()}})
 		_, err := c.CreateTable(t.Context(), orders(), table(t, "orders of all shards"))
 		require.NoError(t, err)
 		java1, go1 := get(t, m, theirs), get(t, m, orders())
@@ -117,7 +118,7 @@ func TestATableIsInTheMetastoreAsJavaMakesIt(t *testing.T) {
 			names, err := raw(t, m).GetPartitionNames(t.Context(), id.Database, id.Table, -1)
 			require.NoError(t, err)
 			require.Equal(t, []string{"day=19782/region=a%2Fb"}, names)
-			_, out, _ := java(t, m, "show", id)
+			_, out, _ := java(t, m, warehouse, "show", id)
 			require.Equal(t, "tables [orders]", said(out))
 			require.Contains(t, said(out), "region, added]")
 			require.Equal(t, "rows [7, 8]", said(out))
@@ -130,7 +131,7 @@ func TestHoldersOfALockExcludeEachOtherAcrossGoAndJava(t *testing.T) {
 		c, _ := open(t, t.TempDir(), hive.Config{URIs: []string{m.URI()}, Lock: hive.LockConfig{Wait: time.Millisecond}})
 		id := catalog.Identifier{Database: "locks", Table: "t"}
 		nothing := func(context.Context) error { return nil }
-		in, out, _ := java(t, m, "lock", id)
+		in, out, _ := java(t, m, t.TempDir(), "lock", id)
 		require.Equal(t, "locked", said(out))
 		require.ErrorIs(t, c.WithLock(t.Context(), id, nothing), hive.ErrLocked)
 		_, err := io.WriteString(in, "\n")
@@ -139,7 +140,7 @@ func TestHoldersOfALockExcludeEachOtherAcrossGoAndJava(t *testing.T) {
 		patient, _ := open(t, t.TempDir(), hive.Config{URIs: []string{m.URI()}})
 		released, locked := make(chan struct{}), make(chan string, 1)
 		require.NoError(t, patient.WithLock(t.Context(), id, func(ctx context.Context) error {
-			_, out, _ := java(t, m, "lock", id)
+			_, out, _ := java(t, m, t.TempDir(), "lock", id)
 			go func() { locked <- said(out) + after(released) }()
 			require.Eventually(t, func() bool { return waiting(t, m, id) == 1 }, time.Minute, 20*time.Millisecond)
 			close(released)

@@ -27,7 +27,6 @@ const (
 const (
 	// partitionedOption is the table option that makes partitions known to the metastore.
 	partitionedOption = "metastore.partitioned-table"
-	bucketOption      = "bucket"
 	// maxComment is how long a column's comment may be in the metastore's database, in characters.
 	maxComment = 256
 )
@@ -65,11 +64,7 @@ func show(out *metastore.Table, t *schema.Table) {
 		}
 	}
 	out.Sd.Cols, out.PartitionKeys = cols, keys
-	for key := range out.Parameters {
-		if _, ok := t.Options[key]; !ok && key == "comment" {
-			delete(out.Parameters, key)
-		}
-	}
+	delete(out.Parameters, "comment")
 	maps.Copy(out.Parameters, parameters(t))
 }
 
@@ -119,7 +114,7 @@ func ours(t *metastore.Table) bool {
 	return t.Sd != nil && t.Sd.InputFormat == inputFormat && t.Sd.OutputFormat == outputFormat
 }
 
-// sameColumns tells whether a table of the metastore shows a schema already.
+// shows tells whether a table of the metastore shows a schema already.
 func shows(t *metastore.Table, s *schema.Table) bool {
 	want := metastore.Table{Parameters: maps.Clone(t.Parameters), Sd: &metastore.StorageDescriptor{}}
 	show(&want, s)
