@@ -43,12 +43,12 @@ func newProxy(t *testing.T, m *testenv.HiveMetastore, mute bool) *proxy {
 }
 
 func (p *proxy) serve(client net.Conn, address string) {
-	defer client.Close() //nolint:errcheck // a test's
+	defer client.Close()
 	server, err := net.Dial("tcp", address)
 	if err != nil {
 		return
 	}
-	defer server.Close() //nolint:errcheck // a test's
+	defer server.Close()
 	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
 	buf := make([]byte, 64<<10)
 	for {
@@ -74,7 +74,7 @@ func nobody(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close() //nolint:errcheck // a test's
+	defer l.Close()
 	return "thrift://" + l.Addr().String()
 }
 

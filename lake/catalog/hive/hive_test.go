@@ -67,10 +67,21 @@ func table(t *testing.T, text string) *schema.Table {
 		"tags": {Kind: schema.Array, Element: &words}, "counts": {Kind: schema.Map, Key: &words, Element: &number},
 	}
 	kinds := []struct{ name, kind string }{
-		{"id", "BIGINT NOT NULL"}, {"price", "DECIMAL(10, 2)"}, {"flag", "BOOLEAN"}, {"small", "SMALLINT"}, {"code", "CHAR(3)"},
-		{"name", "VARCHAR(100)"}, {"note", "STRING"}, {"raw", "BYTES"}, {"at", "TIMESTAMP(3)"},
-		{"seen", "TIMESTAMP(6) WITH LOCAL TIME ZONE"}, {"clock", "TIME(0)"}, {"tags", ""}, {"counts", ""},
-		{"day", "DATE"}, {"region", "STRING"},
+		{"id", "BIGINT NOT NULL"},
+		{"price", "DECIMAL(10, 2)"},
+		{"flag", "BOOLEAN"},
+		{"small", "SMALLINT"},
+		{"code", "CHAR(3)"},
+		{"name", "VARCHAR(100)"},
+		{"note", "STRING"},
+		{"raw", "BYTES"},
+		{"at", "TIMESTAMP(3)"},
+		{"seen", "TIMESTAMP(6) WITH LOCAL TIME ZONE"},
+		{"clock", "TIME(0)"},
+		{"tags", ""},
+		{"counts", ""},
+		{"day", "DATE"},
+		{"region", "STRING"},
 	}
 	for _, k := range kinds {
 		kind, ok := nested[k.name]
