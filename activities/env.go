@@ -62,6 +62,8 @@ type TableSpec struct {
 	EmptyTarget bool
 	// Checksums lets every unit's files be read again and compared with what was read (verify: checksums).
 	Checksums bool
+	// SourceSums lets the source's servers count and sum every split (verify: source).
+	SourceSums bool
 	// Retention is how long a settled run's ledger is kept.
 	Retention time.Duration
 	// PackRows is up to how many estimated rows small splits are packed into one unit; 0 packs none.

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-lake/tributary/activities/notes"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/activities/units"
+	"github.com/tributary-lake/tributary/activities/verify"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
@@ -173,6 +174,9 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	if err := splitAll(ctx, s, d); err != nil {
 		return nil, err
 	}
+	if s.Spec.SourceSums {
+		d.notes = append(d.notes, verify.SourceNote)
+	}
 	if s.Moments == nil {
 		return d, nil
 	}
@@ -330,7 +334,7 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 	p := &ledger.Plan{
 		Key: r.key, Database: spec.Target.Database, Name: spec.Target.Table, Path: d.path, Target: r.target,
 		Schema: frozen, Base: int64(d.base), Overwrite: spec.Overwrite, Notes: d.allNotes(), LeftOut: notes.Names(d.merged.LeftOut),
-		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, Compare: spec.Deletes.Compare, LastWins: spec.LastWins, Checksums: spec.Checksums,
+		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, Compare: spec.Deletes.Compare, LastWins: spec.LastWins, Checksums: spec.Checksums, SourceSums: spec.SourceSums,
 		Consistency: r.session.Source.Consistency(), Readers: u.Readers, Retention: spec.Retention,
 		Shapes: u.Shapes, Shards: len(d.tables), Units: len(u.Units),
 	}

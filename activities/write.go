@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-lake/tributary/activities/pipe"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/activities/units"
+	"github.com/tributary-lake/tributary/activities/verify"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/row"
@@ -242,9 +243,13 @@ func (a *attempt) copy(ctx context.Context, table *lake.Table, from pipe.Read, n
 	var splits []ledger.UnitSplit
 	for s, ok := next(); ok; s, ok = next() {
 		out.Begin(s)
-		stats, written, err := p.Copy(ctx, from, a.read(s))
-		if err == nil && stats.Rows != written {
-			err = fmt.Errorf("%w: %s: %d rows read and %d handed to the writer", ErrMismatch, s.Shard, stats.Rows, written)
+		r := a.read(s)
+		if a.plan.SourceSums {
+			p.Tally = verify.Ask(&r)
+		}
+		stats, written, err := p.Copy(ctx, from, r)
+		if err == nil {
+			err = verify.Split(s, stats, written, p.Tally)
 		}
 		if err != nil {
 			return sink.Leavings{}, err
@@ -256,7 +261,7 @@ func (a *attempt) copy(ctx context.Context, table *lake.Table, from pipe.Read, n
 	l, err := out.Finish(ctx)
 	l.Counts = l.Counts.Add(counts)
 	if err == nil && p.Sum != nil {
-		err = readAgain(ctx, table, l, p.Sum, splits)
+		err = verify.ReadAgain(ctx, table, l, p.Sum, splits)
 	}
 	return l, err
 }

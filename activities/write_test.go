@@ -237,7 +237,7 @@ func TestWriteComparesCounts(t *testing.T) {
 	w.begin(orders(), "r1")
 	w.source().stats = func(s *source.ReadStats) { s.Rows++ }
 	_, err := call(t.Context(), w.write, unitOf("r1", 0))
-	refused(t, err, activities.TypeMismatch, "one/shop/a: 3 rows read and 2 handed to the writer")
+	refused(t, err, activities.TypeMismatch, "one/shop/a, split 0: 3 rows read and 2 handed to the writer")
 	require.Empty(t, w.dataFiles())
 }
 

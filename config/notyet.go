@@ -59,7 +59,6 @@ func notYetRules() map[string]availability {
 		"target.catalog.type":         only("filesystem"),
 		"target.other_writers":        only("false"),
 		"run.consistency":             only("split", "shard", "instance"),
-		"run.verify":                  only("none", "counts", "checksums"),
 	}
 }
 

@@ -74,8 +74,6 @@ func notYetOtherCases() map[string]fault {
 			"job.yaml:13:18: target.other_writers: true is not available yet; available: false"),
 		"run.consistency": top("run: {consistency: exact}",
 			"job.yaml:2:20: run.consistency: exact is not available yet; available: split, shard, instance"),
-		"run.verify": top("run: {verify: source}",
-			"job.yaml:2:15: run.verify: source is not available yet; available: none, counts, checksums"),
 	}
 }
 

@@ -43,6 +43,8 @@ type Plan struct {
 	EmptyTarget    bool `json:"empty_target,omitempty"`
 	// Checksums tells that every unit's files are read again and compared with what was read.
 	Checksums bool `json:"checksums,omitempty"`
+	// SourceSums tells that the source's servers sum every split, which is compared with what was read.
+	SourceSums bool `json:"source_sums,omitempty"`
 	// Consistency that the rows are read with.
 	Consistency string `json:"consistency"`
 	// Readers is by how many connections a unit is read, where it is more than one.

@@ -1,6 +1,9 @@
 package source
 
-import "github.com/tributary-lake/tributary/lake/schema"
+import (
+	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/source/tally"
+)
 
 // Shard is one physical table.
 type Shard struct {
@@ -148,9 +151,22 @@ type Read struct {
 	Every bool `json:"-"`
 	// Sample, unless nil, reads only some rows and finds the values that would not arrive as they are.
 	Sample *Sample `json:"-"`
+	// Tally asks the server for its own count and sum of the rows, in the snapshot in which they are read.
+	Tally bool `json:"-"`
 	// Room, unless nil, is called before the reader takes memory for a row of more than a few MiB: with the row's bytes or, while
 	// more, with those of a part of it. The next batch that is handed on holds that row alone. Its error ends the read.
 	Room func(bytes int, more bool) error `json:"-"`
+}
+
+// FromSource are the places of the outputs that are read, not filled in.
+func (r Read) FromSource() []int {
+	var places []int
+	for i, o := range r.Outputs {
+		if o.Column.Name != "" {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // ReadStats is what one read did.
@@ -159,6 +175,8 @@ type ReadStats struct {
 	Rows int64 `json:"rows"`
 	// Bytes is the size of their packets as the source sent them.
 	Bytes int64 `json:"bytes"`
+	// Tally is what the server itself counted and summed, when it was asked to.
+	Tally *tally.Sum `json:"tally,omitempty"`
 	// Replaced counts values that a policy changed, per column; columns without such values are left out.
 	Replaced []Replaced `json:"replaced,omitempty"`
 }

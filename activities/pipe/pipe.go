@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/tally"
 )
 
 // Out takes batches, of which it keeps nothing, within some memory.
@@ -33,6 +34,8 @@ type Pipe struct {
 	Rows, Bytes *atomic.Int64
 	// Sum takes the checksum of the rows as they come from the reader, when it is asked for.
 	Sum *row.Checksum
+	// Tally takes what is compared with the server's own sum, when that is asked for.
+	Tally *tally.Adder
 	// told is what was added to Bytes already.
 	told int64
 }
@@ -76,6 +79,9 @@ func (p *Pipe) Copy(ctx context.Context, from Read, r source.Read) (stats source
 		stats, err = from(reading, r, func(b *row.Batch) (*row.Batch, error) {
 			if p.Sum != nil {
 				p.Sum.Add(b)
+			}
+			if p.Tally != nil {
+				p.Tally.Add(b)
 			}
 			ready <- full{b, taken} // never waits: there are no more batches than room
 			taken = 0

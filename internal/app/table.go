@@ -35,7 +35,8 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		},
 		ReplaceForeign: t.OnConflict == config.ReplaceOnConflict,
 		EmptyTarget:    t.EmptySource == config.EmptyTarget,
-		Checksums:      job.Run.Verify == config.VerifyChecksums,
+		Checksums:      job.Run.Verify == config.VerifyChecksums || job.Run.Verify == config.VerifySource && len(t.PrimaryKey) == 0,
+		SourceSums:     job.Run.Verify == config.VerifySource,
 		Retention:      job.Run.Retention,
 		Where:          t.Where,
 		Drift:          source.DriftPolicy(t.Drift),
@@ -145,6 +146,13 @@ func (s *tableSource) Discover(ctx context.Context) ([]source.Table, error) {
 		return nil, s.nothing(found)
 	}
 	s.notes = out.notes()
+	if s.job.Run.Verify == config.VerifySource {
+		if err := src.CheckSnapshots(ctx, found.Tables); errors.Is(err, source.ErrDenied) {
+			return nil, fmt.Errorf("%w: verify: source: %w", activities.ErrPlanRefused, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	return found.Tables, s.unmatched(found)
 }
 

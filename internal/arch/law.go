@@ -30,7 +30,7 @@ func layers() []layer {
 			name: "1", why: "files of a table, the ledger and the source's vocabulary know only layer 0",
 			packages: []string{
 				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/keydiff", "lake/spill", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
-				"lake/snapshot", "lake/bucket", "lake/partition", "source", "ledger",
+				"lake/snapshot", "lake/bucket", "lake/partition", "source", "source/tally", "ledger",
 				"ledger/twophase",
 			},
 			within: [][2]string{
@@ -42,6 +42,7 @@ func layers() []layer {
 				{"lake/spill", "lake/mergetree/block"},
 				{"lake/deletion", "lake/manifest"},
 				{"lake/manifest", "lake/manifest/avro"},
+				{"source", "source/tally"},
 				{"ledger", "source"},
 				{"ledger/twophase", "ledger"},
 			},
@@ -67,7 +68,7 @@ func layers() []layer {
 		},
 		{
 			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
-			packages: []string{"activities", "activities/deletes", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units", "activities/upkeep"},
+			packages: []string{"activities", "activities/deletes", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units", "activities/verify", "activities/upkeep"},
 			within: [][2]string{
 				{"activities", "activities/budget"},
 				{"activities", "activities/deletes"},
@@ -85,6 +86,9 @@ func layers() []layer {
 				{"activities", "activities/pipe"},
 				{"activities", "activities/sink"},
 				{"activities", "activities/units"},
+				{"activities", "activities/verify"},
+				{"activities/verify", "activities/merging"},
+				{"activities/verify", "activities/sink"},
 				{"activities/explanation", "activities/dryrun"},
 				{"activities/sink", "activities/pipe"},
 			},
@@ -109,11 +113,12 @@ func layers() []layer {
 // internal/app and tests import a driver, only the driver its parts.
 func rim() map[string][]string {
 	return map[string][]string{
-		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/moment", "source/mysql/userlock", "source/mysql/wire"},
+		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/moment", "source/mysql/tally", "source/mysql/userlock", "source/mysql/wire", "source/tally"},
 		"source/mysql/userlock":   {"source"}, // it is given sessions too
 		"source/mysql/moment":     {"source"}, // it is given sessions, so that how they open together can be tried without rows
 		"source/mysql/mapping":    {"source", "lake/schema", "source/mysql/definition"},
 		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
+		"source/mysql/tally":      {"source", "source/tally", "lake/schema", "source/mysql/definition"},
 		"source/mysql/key":        {"source", "source/mysql/definition"},
 		"source/mysql/definition": {},
 		"lake/catalog/hive":       {"lake/catalog", "lake/fileio", "lake/partition", "lake/schema"},

@@ -49,13 +49,38 @@ func (s *Source) PlanMoments(ctx context.Context, shards []source.Shard, asked s
 	return plans, errors.Join(errs...)
 }
 
+// CheckSnapshots refuses tables whose engine has no snapshots: their rows change while they are read. The error is a
+// [source.ErrDenied] that names them.
+func (s *Source) CheckSnapshots(ctx context.Context, tables []source.Table) error {
+	byInstance := map[string][]source.Shard{}
+	for _, t := range tables {
+		byInstance[t.Shard.Instance] = append(byInstance[t.Shard.Instance], t.Shard)
+	}
+	var errs []error
+	for _, in := range s.instances {
+		if on := byInstance[in.config.Name]; len(on) > 0 {
+			errs = append(errs, in.checkSnapshots(ctx, on))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (in *instance) checkSnapshots(ctx context.Context, shards []source.Shard) error {
+	c, err := in.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // nothing was written through it
+	return classify(checkEngines(ctx, c, in.config.Name, shards, "verify: checksums"))
+}
+
 func (in *instance) planMoment(ctx context.Context, shards []source.Shard, asked source.MomentMethod, readers int) (source.MomentPlan, error) {
 	c, err := in.alone(ctx)
 	if err != nil {
 		return source.MomentPlan{}, err
 	}
 	defer func() { _ = c.Close() }() // nothing was written through it
-	if err := checkEngines(ctx, c, in.config.Name, shards); err != nil {
+	if err := checkEngines(ctx, c, in.config.Name, shards, "consistency: split"); err != nil {
 		return source.MomentPlan{}, classify(err)
 	}
 	server, err := moment.Examine(ctx, c, in.config.Name, databasesOf(shards))
@@ -73,8 +98,8 @@ func databasesOf(shards []source.Shard) []string {
 	return databases
 }
 
-// checkEngines refuses shards that no transaction isolates: their rows change under a snapshot.
-func checkEngines(ctx context.Context, s moment.Session, instance string, shards []source.Shard) error {
+// checkEngines refuses shards that no transaction isolates: their rows change under a snapshot. otherwise is a setting without.
+func checkEngines(ctx context.Context, s moment.Session, instance string, shards []source.Shard, otherwise string) error {
 	const shown = 5
 	wanted, databases := map[[2]string]bool{}, map[string]bool{}
 	var names []string
@@ -103,8 +128,8 @@ func checkEngines(ctx context.Context, s moment.Session, instance string, shards
 	if n := len(wrong) - shown; n > 0 {
 		wrong, more = wrong[:shown], fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("%w: instance %q: %s%s: no snapshot holds their rows still: ALTER TABLE … ENGINE=InnoDB, exclude them, or set consistency: split",
-		source.ErrDenied, instance, strings.Join(wrong, ", "), more)
+	return fmt.Errorf("%w: instance %q: %s%s: no snapshot holds their rows still: ALTER TABLE … ENGINE=InnoDB, exclude them, or set %s",
+		source.ErrDenied, instance, strings.Join(wrong, ", "), more, otherwise)
 }
 
 // OpenMoment opens up to r.Readers connections at one moment, and waits until the instance can bear them.

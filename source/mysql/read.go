@@ -14,7 +14,9 @@ import (
 	"github.com/tributary-lake/tributary/source"
 	"github.com/tributary-lake/tributary/source/mysql/definition"
 	"github.com/tributary-lake/tributary/source/mysql/key"
+	servertally "github.com/tributary-lake/tributary/source/mysql/tally"
 	"github.com/tributary-lake/tributary/source/mysql/wire"
+	"github.com/tributary-lake/tributary/source/tally"
 )
 
 // Read reads the rows of a split into batches, which have a column for each output, and returns what it read. swap takes a
@@ -78,13 +80,55 @@ func (in *instance) read(ctx context.Context, r source.Read, q wire.Request, o O
 		return source.ReadStats{}, err
 	}
 	defer c.Close()
+	if r.Tally {
+		return readTwice(ctx, c, r, q)
+	}
 	return readOn(ctx, c, r, q)
+}
+
+// readTwice reads a split in a snapshot in which its rows are summed too.
+func readTwice(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) (stats source.ReadStats, err error) {
+	for _, begin := range []string{"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
+		if _, err := c.ExecContext(ctx, begin); err != nil {
+			return stats, classify(fmt.Errorf("open a snapshot: %w", err))
+		}
+	}
+	stats, err = readOn(ctx, c, r, q)
+	if _, ended := c.ExecContext(ctx, "ROLLBACK"); ended != nil {
+		// The connection cannot be used again; what was read counts all the same.
+		_ = c.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	return stats, err
+}
+
+// tallyOn has the server count and sum the rows of a split.
+func tallyOn(ctx context.Context, c *sql.Conn, r source.Read) (*tally.Sum, error) {
+	what, err := servertally.Select(r.Outputs, quoteName)
+	if err != nil {
+		return nil, err
+	}
+	from, err := fromSQL(r)
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	if err := c.QueryRowContext(ctx, "SELECT "+what+from).Scan(&text); err != nil {
+		return nil, classify(fmt.Errorf("have the server sum the rows: %w", err))
+	}
+	sum, err := servertally.Parse(text)
+	return &sum, err
 }
 
 // readOn reads a split on a connection.
 func readOn(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) (stats source.ReadStats, err error) {
 	if err := checkColumns(ctx, c, r); err != nil {
 		return stats, classify(err)
+	}
+	var own *tally.Sum
+	if r.Tally {
+		if own, err = tallyOn(ctx, c, r); err != nil {
+			return stats, err
+		}
 	}
 	var failed error
 	err = c.Raw(func(dc any) error {
@@ -99,6 +143,7 @@ func readOn(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) (st
 		}
 		return nil
 	})
+	stats.Tally = own
 	if failed != nil {
 		return stats, explain(failed, r, stats.Rows)
 	}
@@ -140,7 +185,7 @@ func (c *conn) run(ctx context.Context, q wire.Request) (stats source.ReadStats,
 
 // selectSQL is the statement that reads a split.
 func selectSQL(r source.Read) (string, error) {
-	var names, conditions []string
+	var names []string
 	for _, o := range r.Outputs {
 		if o.Column.Name != "" {
 			names = append(names, quoteName(o.Column.Name))
@@ -149,6 +194,20 @@ func selectSQL(r source.Read) (string, error) {
 	if len(names) == 0 {
 		return "", fmt.Errorf("%w: no column is selected", source.ErrRefused)
 	}
+	from, err := fromSQL(r)
+	if err != nil {
+		return "", err
+	}
+	query := "SELECT " + strings.Join(names, ", ") + from
+	if r.Sample != nil {
+		query += fmt.Sprintf("\nLIMIT %d", r.Sample.Rows) // a where may end with a comment
+	}
+	return query, nil
+}
+
+// fromSQL is the rest of the statement: the rows of a split.
+func fromSQL(r source.Read) (string, error) {
+	var conditions []string
 	if r.Split.Range != nil {
 		c, err := rangeSQL(*r.Split.Range)
 		if err != nil {
@@ -169,14 +228,11 @@ func selectSQL(r source.Read) (string, error) {
 		}
 		conditions = append(conditions, whereSQL(r.Where))
 	}
-	query := "SELECT " + strings.Join(names, ", ") + " FROM " + tableSQL(r.Shard)
+	from := " FROM " + tableSQL(r.Shard)
 	if len(conditions) > 0 {
-		query += " WHERE " + strings.Join(conditions, " AND ")
+		from += " WHERE " + strings.Join(conditions, " AND ")
 	}
-	if r.Sample != nil {
-		query += fmt.Sprintf("\nLIMIT %d", r.Sample.Rows) // a where may end with a comment
-	}
-	return query, nil
+	return from, nil
 }
 
 // rangeSQL is a range as a condition with literals of the column's own kind: a decimal integer up to 2^63-1 is signed

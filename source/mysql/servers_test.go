@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/source"
 	"github.com/tributary-lake/tributary/source/mysql"
+	"github.com/tributary-lake/tributary/source/tally"
 )
 
 // onAll runs a test on each of the servers, in a database of its own.
@@ -93,7 +95,8 @@ func readOf(t *testing.T, table source.Table) source.Read {
 	return source.Read{Shard: table.Shard, Outputs: m.Outputs(table)}
 }
 
-// collect reads all rows as text, in batches as they come.
+// collect reads all rows as text, in batches as they come. What it has read it reads again and compares with the server's own
+// sum, so that every value of these tests is one that the two agree on.
 func collect(ctx context.Context, s *mysql.Source, r source.Read) ([][]string, source.ReadStats, error) {
 	var rows [][]string
 	stats, err := s.Read(ctx, r, each(func(b *row.Batch) error {
@@ -106,7 +109,24 @@ func collect(ctx context.Context, s *mysql.Source, r source.Read) ([][]string, s
 		}
 		return nil
 	}))
+	if err == nil && r.Sample == nil {
+		err = summed(ctx, s, r)
+	}
 	return rows, stats, err
+}
+
+// summed reads rows and compares their sum with the server's own.
+func summed(ctx context.Context, s *mysql.Source, r source.Read) error {
+	r.Tally = true
+	own := tally.NewAdder(source.Read{Outputs: r.Outputs}.FromSource())
+	stats, err := s.Read(ctx, r, each(func(b *row.Batch) error {
+		own.Add(b)
+		return nil
+	}))
+	if err == nil && !own.Sum.Same(*stats.Tally) {
+		err = fmt.Errorf("read were %s, the server says %s", own.Sum, stats.Tally)
+	}
+	return err
 }
 
 // each reads batches one after another and keeps none.
