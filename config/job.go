@@ -113,6 +113,7 @@ type Target struct {
 	Warehouse         string            `key:"warehouse" rule:"store" doc:"The Paimon warehouse: file:///path, s3://bucket/path, hdfs://host/path, or an absolute path on a file system that all workers share. A Paimon target needs it."`
 	Staging           string            `key:"staging" rule:"store" doc:"Where runs keep their ledgers, on any storage that all workers share. Empty is <warehouse>/_tributary."`
 	S3                S3                `key:"s3" doc:"How a warehouse and a staging root under s3:// are reached."`
+	HDFS              HDFS              `key:"hdfs" doc:"How a warehouse and a staging root under hdfs:// are reached."`
 	Catalog           Catalog           `key:"catalog" doc:"The catalog that knows the tables."`
 	OtherWriters      bool              `key:"other_writers" default:"false" doc:"Whether another engine, such as Flink or Spark, may commit to these tables too."`
 	SerializerVersion SerializerVersion `key:"serializer_version" default:"11" doc:"Version of Paimon's commit messages, so the release that must be able to commit them: 6 is Paimon 1.0, 7 is 1.1 and 1.2, 10 is 1.3, 11 is 1.4, 12 is 2.0."`

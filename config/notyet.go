@@ -25,13 +25,6 @@ func onlyDefault() availability {
 	return availability{"", func(value, fallback string) bool { return value == fallback }}
 }
 
-// localOrS3 makes addresses on the local file system and in S3 available.
-func localOrS3() availability {
-	return availability{"s3://bucket/path, file:///path or an absolute path", func(value, _ string) bool {
-		return value == "" || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "file:") || strings.HasPrefix(value, "s3:")
-	}}
-}
-
 // fixedBuckets makes fixed numbers of buckets available.
 func fixedBuckets() availability {
 	return availability{"-1 without primary_key; 1 and more with it, or with bucket-key among the options", func(value, _ string) bool {
@@ -54,8 +47,6 @@ func notYetRules() map[string]availability {
 		"tables[].cdc.consistent_cut": onlyDefault(),
 		"tables[].target.bucket":      fixedBuckets(),
 		"target.type":                 only("paimon"),
-		"target.warehouse":            localOrS3(),
-		"target.staging":              localOrS3(),
 		"target.catalog.type":         only("filesystem"),
 		"target.other_writers":        only("false"),
 		"run.consistency":             only("split", "shard", "instance"),

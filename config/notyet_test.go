@@ -61,13 +61,6 @@ func notYetOtherCases() map[string]fault {
 		"target.type": {from: "  warehouse: file:///lake", to: "  type: starrocks", want: []string{
 			"job.yaml:13:9: target.type: starrocks is not available yet; available: paimon",
 		}},
-		"target.warehouse": {from: "file:///lake", to: "hdfs://lake/x", want: []string{
-			"job.yaml:13:14: target.warehouse: hdfs://lake/x is not available yet; available: s3://bucket/path, file:///path or an absolute path",
-		}},
-		"target.staging": {from: "warehouse: file:///lake", to: "warehouse: hdfs://h/l\n  staging: hdfs://h/s", want: []string{
-			"job.yaml:13:14: target.warehouse: hdfs://h/l is not available yet; available: s3://bucket/path, file:///path or an absolute path",
-			"job.yaml:14:12: target.staging: hdfs://h/s is not available yet; available: s3://bucket/path, file:///path or an absolute path",
-		}},
 		"target.catalog.type": target("catalog: {type: hive, uri: thrift://h:9083}",
 			"job.yaml:13:19: target.catalog.type: hive is not available yet; available: filesystem"),
 		"target.other_writers": target("other_writers: true",

@@ -185,8 +185,20 @@ func addressFaults() []fault {
 		{"warehouse that climbs", "file:///lake", "/lake/../etc", []string{
 			`job.yaml:13:14: target.warehouse: "/lake/../etc" holds ..; write the path itself`,
 		}, false},
-		{"staging elsewhere", "  warehouse:", "  staging: hdfs://host/x\n  warehouse:", []string{
-			`job.yaml:13:12: target.staging: hdfs://host/x is not available yet; available: s3://bucket/path, file:///path or an absolute path`,
+		{"staging without host", "  warehouse:", "  staging: hdfs:///x\n  warehouse:", []string{
+			`job.yaml:13:12: target.staging: "hdfs:///x" has no host or bucket`,
+		}, false},
+		{"principal without keys", "  warehouse:", "  hdfs: {principal: etl@EXAMPLE.COM}\n  warehouse:", []string{
+			`job.yaml:13:21: target.hdfs.principal: a principal needs its keys; add keytab, or use a credential cache without principal`,
+		}, false},
+		{"keys without principal", "  warehouse:", "  hdfs: {keytab: /etc/etl.keytab}\n  warehouse:", []string{
+			`job.yaml:13:18: target.hdfs.keytab: keys belong to a principal; add principal`,
+		}, false},
+		{"keys and cache", "  warehouse:", "  hdfs: {credential_cache: /c, principal: p, keytab: k}\n  warehouse:", []string{
+			`job.yaml:13:28: target.hdfs.credential_cache: there is a principal with its keys already; keep the keys or the cache`,
+		}, false},
+		{"user with Kerberos", "  warehouse:", "  hdfs: {user: etl, credential_cache: /c}\n  warehouse:", []string{
+			`job.yaml:13:16: target.hdfs.user: with Kerberos the principal acts; remove user`,
 		}, false},
 		{"endpoint without scheme", "  warehouse:", "  s3: {endpoint: \"127.0.0.1:9000\"}\n  warehouse:", []string{
 			`job.yaml:13:18: target.s3.endpoint: "127.0.0.1:9000" is not an endpoint; such as https://s3.example.com or http://127.0.0.1:9000`,

@@ -88,14 +88,17 @@ func (b *binder) checkS3(s S3) {
 func (s S3) MarshalJSON() ([]byte, error) { return appendValue(nil, reflect.ValueOf(s)), nil }
 
 // ParseS3 reads what MarshalJSON wrote. The error is Problems.
-func ParseS3(data []byte) (S3, error) {
+func ParseS3(data []byte) (S3, error) { return parsePart[S3](data) }
+
+// parsePart reads the JSON of a part of a job.
+func parsePart[T any](data []byte) (T, error) {
 	r := &report{}
-	var s S3
+	var part, none T
 	if root := readNode(r, data); root != nil {
-		newBinder(r, nil).bindStruct(reflect.ValueOf(&s).Elem(), root, document.Place{})
+		newBinder(r, nil).bindStruct(reflect.ValueOf(&part).Elem(), root, document.Place{})
 	}
 	if len(r.problems) > 0 {
-		return S3{}, r.problems.sorted()
+		return none, r.problems.sorted()
 	}
-	return s, nil
+	return part, nil
 }

@@ -162,6 +162,7 @@ func (b *binder) checkTarget(target Target) {
 		}
 	}
 	b.checkS3(target.S3)
+	b.checkHDFS(target.HDFS)
 	switch {
 	case target.Catalog.Type == HiveCatalog && target.Catalog.URI == "" && b.at["target.catalog.uri"] == nil:
 		b.fault("target.catalog.uri", "is missing", "a hive catalog needs its metastore, thrift://host:9083")

@@ -53,7 +53,7 @@ func (l *inTheLake) flags(cmd *cobra.Command) {
 // may be left out; more says how many arguments may follow it.
 func (l *inTheLake) find(ctx context.Context, args []string, more int) (*app.Lake, string, []string, error) {
 	warehouse, targets := l.warehouse, []string(nil)
-	var s3 config.S3
+	var settings app.StoreSettings
 	switch {
 	case l.warehouse != "" && l.file != "":
 		return nil, "", nil, usage(errors.New("name the warehouse with --warehouse or with a job file, not with both"))
@@ -62,7 +62,7 @@ func (l *inTheLake) find(ctx context.Context, args []string, more int) (*app.Lak
 		if err != nil {
 			return nil, "", nil, err
 		}
-		warehouse, s3 = job.Target.Warehouse, job.Target.S3
+		warehouse, settings = job.Target.Warehouse, app.SettingsOf(job.Target)
 		l.staging = append(l.staging, job.Target.StagingRoot())
 		for i := range job.Tables {
 			targets = append(targets, job.Tables[i].Target.Database+"."+job.Tables[i].Target.Table)
@@ -90,7 +90,7 @@ func (l *inTheLake) find(ctx context.Context, args []string, more int) (*app.Lak
 	if root := (config.Target{Warehouse: warehouse}).StagingRoot(); !slices.Contains(l.staging, root) {
 		l.staging = append(l.staging, root)
 	}
-	lake, err := app.OpenLake(ctx, warehouse, s3)
+	lake, err := app.OpenLake(ctx, warehouse, settings)
 	if err != nil {
 		return nil, "", nil, usage(err)
 	}

@@ -43,12 +43,8 @@ func (e *Env) Job(_ context.Context, data json.RawMessage) (*activities.Job, err
 	}
 	staging := root(job.Target.StagingRoot())
 	out := &activities.Job{Name: job.Name, Staging: staging, Settings: activities.Settings{Parallelism: job.Run.Parallelism}}
-	if inS3(staging) {
-		settings, err := json.Marshal(job.Target.S3)
-		if err != nil {
-			return nil, fmt.Errorf("settings of S3: %w", err)
-		}
-		out.Store = string(settings)
+	if out.Store, err = SettingsOf(job.Target).text(staging); err != nil {
+		return nil, fmt.Errorf("settings of the staging root: %w", err)
 	}
 	for i := range job.Tables {
 		out.Tables = append(out.Tables, spec(job, &job.Tables[i]))
@@ -66,17 +62,14 @@ func parse(data json.RawMessage) (*config.Job, error) {
 
 // Staging opens a staging root. The settings are those that Job gave with it.
 func (e *Env) Staging(ctx context.Context, uri, settings string) (fileio.Store, error) {
-	var s config.S3
-	if settings != "" {
-		var err error
-		if s, err = config.ParseS3([]byte(settings)); err != nil {
-			return nil, fmt.Errorf("%w: staging root %s: %w", activities.ErrConfig, uri, err)
-		}
+	s, err := parseSettings(uri, settings)
+	if err != nil {
+		return nil, fmt.Errorf("%w: staging root %s: %w", activities.ErrConfig, uri, err)
 	}
 	return e.openStore(ctx, "staging", uri, s)
 }
 
-func (e *Env) openStore(ctx context.Context, what, uri string, settings config.S3) (fileio.Store, error) {
+func (e *Env) openStore(ctx context.Context, what, uri string, settings StoreSettings) (fileio.Store, error) {
 	s, err := e.stores.open(ctx, uri, settings)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s root %s: %w", activities.ErrPlanRefused, what, uri, err)
@@ -99,7 +92,7 @@ func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*ac
 	if t == nil {
 		return nil, fmt.Errorf("%w: job %s has no table %s", activities.ErrConfig, job.Name, table)
 	}
-	warehouse, err := e.openStore(ctx, "warehouse", root(job.Target.Warehouse), job.Target.S3)
+	warehouse, err := e.openStore(ctx, "warehouse", root(job.Target.Warehouse), SettingsOf(job.Target))
 	if err != nil {
 		return nil, err
 	}

@@ -19,10 +19,10 @@ import (
 
 // Lake shows what lies in a warehouse and keeps its tables in order. It works on the storage itself.
 type Lake struct {
-	store   fileio.Store
-	catalog *catalog.Filesystem
-	stores  *stores
-	s3      config.S3
+	store    fileio.Store
+	catalog  *catalog.Filesystem
+	stores   *stores
+	settings StoreSettings
 }
 
 // TableInfo is a table as one snapshot shows it.
@@ -99,9 +99,9 @@ type FileInfo struct {
 	MaxSequence int64              `json:"max_sequence"`
 }
 
-// OpenLake opens a warehouse. The settings matter to one in S3 alone; those that are zero are what the environment says.
-func OpenLake(ctx context.Context, warehouse string, settings config.S3) (*Lake, error) {
-	l := &Lake{stores: newStores(new(config.Masker)), s3: settings}
+// OpenLake opens a warehouse. The settings matter to one on a remote store alone; those that are zero are what the environment says.
+func OpenLake(ctx context.Context, warehouse string, settings StoreSettings) (*Lake, error) {
+	l := &Lake{stores: newStores(new(config.Masker)), settings: settings}
 	var err error
 	if l.store, err = l.stores.open(ctx, warehouse, settings); err != nil {
 		return nil, fmt.Errorf("warehouse %s: %w", warehouse, err)

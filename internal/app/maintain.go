@@ -252,7 +252,7 @@ func (l *Lake) CheckStaging(ctx context.Context, uri string) error {
 }
 
 func (l *Lake) openStaging(ctx context.Context, uri string) (fileio.Store, error) {
-	store, err := l.stores.open(ctx, uri, l.s3)
+	store, err := l.stores.open(ctx, uri, l.settings)
 	if err != nil {
 		return nil, fmt.Errorf("staging root %s: %w", uri, err)
 	}

@@ -64,14 +64,14 @@ func Message(ctx context.Context, file string) (*MessageInfo, error) {
 
 func readMessageFile(ctx context.Context, file string) ([]byte, error) {
 	folder, name := path.Split(file)
-	if !strings.HasPrefix(file, "file:") && !inS3(file) {
+	if !strings.HasPrefix(file, "file:") && !inS3(file) && !inHDFS(file) {
 		absolute, err := filepath.Abs(file)
 		if err != nil {
 			return nil, fmt.Errorf("find %s: %w", file, err)
 		}
 		folder, name = filepath.Dir(absolute), filepath.Base(absolute)
 	}
-	store, err := newStores(new(config.Masker)).open(ctx, folder, config.S3{})
+	store, err := newStores(new(config.Masker)).open(ctx, folder, StoreSettings{})
 	if err != nil {
 		return nil, err
 	}

@@ -98,16 +98,16 @@ func TestStoreWithoutConditionsIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, activities.ErrPlanRefused)
 	require.ErrorContains(t, err, "the store does not keep several writers from creating one file")
 	require.ErrorContains(t, err, "would need a catalog lock, which is not available yet")
-	store, err := env.stores.open(t.Context(), "s3://"+b.name, s3Settings(t, b.job(m, database)))
+	store, err := env.stores.open(t.Context(), "s3://"+b.name, storeSettings(t, b.job(m, database)))
 	require.NoError(t, err)
 	require.NoError(t, store.List(t.Context(), "", func(i fileio.Info) error { return fmt.Errorf("%s is there", i.Path) }))
 }
 
-func s3Settings(t *testing.T, job json.RawMessage) config.S3 {
+func storeSettings(t *testing.T, job json.RawMessage) StoreSettings {
 	t.Helper()
 	parsed, err := config.ParseJob("", job)
 	require.NoError(t, err)
-	return parsed.Target.S3
+	return SettingsOf(parsed.Target)
 }
 
 // An attempt dies while it uploads. Giving the run up removes what it had sent, though no file of it ever appeared.

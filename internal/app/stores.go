@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/fileio/hdfs"
 	"github.com/tributary-lake/tributary/lake/fileio/s3"
 )
 
@@ -22,25 +23,92 @@ type stores struct {
 
 	mu      sync.Mutex
 	clients map[[sha256.Size]byte]*s3.Client
+	hdfs    map[config.HDFS]*hdfs.Client
+}
+
+// StoreSettings is how a job's stores are reached. Its zero is what the environment says.
+type StoreSettings struct {
+	S3   config.S3
+	HDFS config.HDFS
+}
+
+// SettingsOf are the settings of a target's stores.
+func SettingsOf(t config.Target) StoreSettings { return StoreSettings{S3: t.S3, HDFS: t.HDFS} }
+
+// text is the part of the settings that an address needs, empty for one on the local file system.
+func (s StoreSettings) text(uri string) (string, error) {
+	var part any
+	switch {
+	case inS3(uri):
+		part = s.S3
+	case inHDFS(uri):
+		part = s.HDFS
+	default:
+		return "", nil
+	}
+	text, err := json.Marshal(part)
+	return string(text), err
+}
+
+// parseSettings reads what text wrote.
+func parseSettings(uri, text string) (s StoreSettings, err error) {
+	switch {
+	case text == "":
+	case inHDFS(uri):
+		s.HDFS, err = config.ParseHDFS([]byte(text))
+	default:
+		s.S3, err = config.ParseS3([]byte(text))
+	}
+	return s, err
 }
 
 func newStores(masker *config.Masker) *stores {
-	return &stores{masker: masker, buffers: s3.NewBuffers(s3.UploadMemory), clients: map[[sha256.Size]byte]*s3.Client{}}
+	return &stores{
+		masker: masker, buffers: s3.NewBuffers(s3.UploadMemory), clients: map[[sha256.Size]byte]*s3.Client{},
+		hdfs: map[config.HDFS]*hdfs.Client{},
+	}
 }
 
-// open opens a root. The settings matter to those in S3 alone.
-func (s *stores) open(ctx context.Context, uri string, settings config.S3) (fileio.Store, error) {
-	if !inS3(uri) {
-		return fileio.OpenLocal(uri)
+// open opens a root. The settings matter to those on a remote store alone.
+func (s *stores) open(ctx context.Context, uri string, settings StoreSettings) (fileio.Store, error) {
+	switch {
+	case inS3(uri):
+		client, err := s.client(ctx, settings.S3)
+		if err != nil {
+			return nil, err
+		}
+		return client.Store(uri)
+	case inHDFS(uri):
+		client, err := s.hadoop(settings.HDFS)
+		if err != nil {
+			return nil, err
+		}
+		return client.Store(uri)
 	}
-	client, err := s.client(ctx, settings)
-	if err != nil {
-		return nil, err
-	}
-	return client.Store(uri)
+	return fileio.OpenLocal(uri)
 }
 
 func inS3(uri string) bool { return strings.HasPrefix(uri, "s3://") }
+
+func inHDFS(uri string) bool { return strings.HasPrefix(uri, "hdfs://") }
+
+// hadoop returns the client with these settings, made by whoever asks first.
+func (s *stores) hadoop(c config.HDFS) (*hdfs.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if client := s.hdfs[c]; client != nil {
+		return client, nil
+	}
+	client, err := hdfs.NewClient(hdfs.Config{
+		ConfDir: c.ConfDir, User: c.User, Principal: c.Principal, Keytab: c.Keytab, CredentialCache: c.CredentialCache, Krb5: c.Krb5,
+		Replication: c.Replication,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.hdfs[c] = client
+	return client, nil
+}
 
 // client returns the client with these settings, made by whoever asks first.
 func (s *stores) client(ctx context.Context, settings config.S3) (*s3.Client, error) {
@@ -98,8 +166,9 @@ func (s *stores) config(c config.S3) s3.Config {
 	return out
 }
 
-// s3Root writes an address in S3 in one way: see root.
-func s3Root(uri string) string {
-	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(uri, "s3://"), "/")
-	return "s3://" + strings.TrimSuffix(bucket+path.Clean("/"+prefix), "/")
+// remoteRoot writes an address in S3 or HDFS in one way: see root.
+func remoteRoot(uri string) string {
+	scheme, rest, _ := strings.Cut(uri, "://")
+	host, below, _ := strings.Cut(rest, "/")
+	return scheme + "://" + strings.TrimSuffix(host+path.Clean("/"+below), "/")
 }

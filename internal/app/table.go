@@ -70,8 +70,8 @@ func tableOptions(t config.TableTarget) map[string]string {
 // root writes an address in one way: what holds runs of one table apart is derived from it, so two spellings of one
 // folder must not be two warehouses. A symbolic link is another name, not another spelling.
 func root(uri string) string {
-	if inS3(uri) {
-		return s3Root(uri)
+	if inS3(uri) || inHDFS(uri) {
+		return remoteRoot(uri)
 	}
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "" && u.Scheme != "file" {

@@ -17,7 +17,7 @@ func layers() []layer {
 	return []layer{
 		{
 			name: "0", why: "the vocabulary of rows, schemas, files and configuration knows nobody",
-			packages: []string{"lake/schema", "lake/row", "lake/fileio", "lake/fileio/fileiotest", "lake/fileio/faultio", "config", "config/document", "config/mask"},
+			packages: []string{"lake/schema", "lake/row", "lake/fileio", "lake/fileio/fileiotest", "lake/fileio/faultio", "lake/fileio/window", "config", "config/document", "config/mask"},
 			within: [][2]string{
 				{"lake/row", "lake/schema"},
 				{"lake/fileio/fileiotest", "lake/fileio"},
@@ -122,7 +122,8 @@ func rim() map[string][]string {
 		"source/mysql/key":        {"source", "source/mysql/definition"},
 		"source/mysql/definition": {},
 		"lake/catalog/hive":       {"lake/catalog", "lake/fileio", "lake/partition", "lake/schema"},
-		"lake/fileio/s3":          {"lake/fileio"},
+		"lake/fileio/s3":          {"lake/fileio", "lake/fileio/window"},
+		"lake/fileio/hdfs":        {"lake/fileio", "lake/fileio/window"},
 	}
 }
 

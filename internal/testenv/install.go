@@ -18,7 +18,7 @@ func Installable() []string {
 	for _, version := range MetastoreVersions() {
 		names = append(names, hmsName+version)
 	}
-	return append(names, s3Name, minioName)
+	return append(names, s3Name, hdfsName, minioName)
 }
 
 // Needed lists what `make test` needs: all that is installable but what the long legs need.
@@ -58,6 +58,10 @@ func installNamed(ctx context.Context, name string) error {
 	}
 	if version, ok := strings.CutPrefix(name, hmsName); ok && slices.Contains(MetastoreVersions(), version) {
 		_, _, err := installMetastore(ctx, version)
+		return err
+	}
+	if name == hdfsName {
+		_, err := installHDFS(ctx)
 		return err
 	}
 	f, err := ParseFlavor(name)

@@ -22,7 +22,7 @@ func TestMissingToolsAreNamedWithTheRemedy(t *testing.T) {
 		"referee":       "javac is not on the PATH: type `sudo apt-get install openjdk-17-jdk-headless`",
 		"referee-1.0.1": "javac is not on the PATH",
 		"reader":        "this system has no apt-get: install python3 python3-venv by hand",
-		"oracle":        "it is one of [mariadb mysql57 mysql80 referee referee-1.0.1 referee-1.1.1 referee-1.2.0 referee-1.3.1 reader hms-3.1.3 hms-4.0.1 s3 minio]",
+		"oracle":        "it is one of [mariadb mysql57 mysql80 referee referee-1.0.1 referee-1.1.1 referee-1.2.0 referee-1.3.1 reader hms-3.1.3 hms-4.0.1 s3 hdfs minio]",
 	} {
 		require.ErrorContains(t, testenv.Install(t.Context(), name), want)
 	}

@@ -8,22 +8,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tributary-lake/tributary/lake/fileio"
+	"github.com/tributary-lake/tributary/lake/fileio/window"
 )
 
-const (
-	// headBytes are fetched when a file is opened: most files of a table are smaller, and cost one request then.
-	headBytes = 64 << 10
-	// windowBytes are fetched where fewer are asked for: readers of columns come back for the next bytes soon.
-	windowBytes = 256 << 10
-	// windows of a reader; a Parquet reader goes through its columns side by side.
-	windows = 32
-)
+// headBytes are fetched when a file is opened: most files of a table are smaller, and cost one request then.
+const headBytes = 64 << 10
 
 // reader reads an object at any place. It is bound to the object's tag, so that all bytes are of one version.
 type reader struct {
@@ -33,14 +27,7 @@ type reader struct {
 	size  int64
 	tag   *string
 
-	mu   sync.Mutex
-	seen []*window // the one used last first
-}
-
-// window is a piece of the file.
-type window struct {
-	at   int64
-	data []byte
+	windows *window.Reader
 }
 
 // Open implements fileio.Store.
@@ -74,7 +61,7 @@ func (r *reader) start() error {
 			if int64(len(data)) != min(r.size, headBytes) {
 				return fmt.Errorf("%d bytes came of a range of %d: the store does not keep ranges", len(data), min(r.size, headBytes))
 			}
-			r.seen = []*window{{data: data}}
+			r.windows = window.New(r.size, data, r.fetch)
 			return nil
 		}
 		_ = out.Body.Close()
@@ -95,7 +82,7 @@ func (r *reader) empty() error {
 	if n := aws.ToInt64(head.ContentLength); n != 0 {
 		return fmt.Errorf("no range of its %d bytes can be had", n)
 	}
-	r.tag = head.ETag
+	r.tag, r.windows = head.ETag, window.New(0, nil, r.fetch)
 	return nil
 }
 
@@ -128,53 +115,11 @@ func (r *reader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("read %s: offset %d", r.store.URI(r.path), off)
 	}
-	done := 0
-	for done < len(p) && off < r.size {
-		n, err := r.some(p[done:], off)
-		done += n
-		off += int64(n)
-		if err != nil {
-			return done, r.store.wrap("read", r.path, err)
-		}
+	n, err := r.windows.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, r.store.wrap("read", r.path, err)
 	}
-	if done < len(p) {
-		return done, io.EOF
-	}
-	return done, nil
-}
-
-// some reads at least a byte of those that the file has at off: from a window, or from the store.
-func (r *reader) some(p []byte, off int64) (int, error) {
-	if n := r.known(p, off); n > 0 {
-		return n, nil
-	}
-	if len(p) >= windowBytes {
-		n := min(int64(len(p)), r.size-off)
-		return r.fetch(p[:n], off)
-	}
-	w := &window{at: off, data: make([]byte, min(windowBytes, r.size-off))}
-	if _, err := r.fetch(w.data, off); err != nil {
-		return 0, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.seen = append([]*window{w}, r.seen[:min(len(r.seen), windows-1)]...)
-	return copy(p, w.data), nil
-}
-
-// known copies what a window has of the bytes at off.
-func (r *reader) known(p []byte, off int64) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, w := range r.seen {
-		if off < w.at || off >= w.at+int64(len(w.data)) {
-			continue
-		}
-		copy(r.seen[1:i+1], r.seen[:i])
-		r.seen[0] = w
-		return copy(p, w.data[off-w.at:])
-	}
-	return 0
+	return n, err
 }
 
 // fetch reads a range that lies within the file. A body that breaks off is asked for again from where it broke.
