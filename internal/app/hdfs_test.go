@@ -37,7 +37,7 @@ func TestRunIntoHDFS(t *testing.T) {
 				require.NoError(t, err)
 				require.EqualValues(t, 300, result.Written)
 				require.EqualValues(t, run+1, result.Snapshot)
-				require.ElementsMatch(t, rows, testenv.Referee(t).Read(t, cluster.ForJava(root(warehouse)), "ods.d", 0))
+				require.ElementsMatch(t, rows, testenv.Referee(t).Read(t, cluster.Direct(root(warehouse)), "ods.d", 0))
 				cluster.Failover(t)
 			}
 			cluster.Failover(t)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/internal/app"
 	"github.com/tributary-lake/tributary/lake/catalog"
 )
@@ -29,7 +28,7 @@ func TestParseTable(t *testing.T) {
 func TestLakeShowsSnapshotsAsTheyWere(t *testing.T) {
 	warehouse, err := filepath.Abs("../../lake/testdata")
 	require.NoError(t, err)
-	l, err := app.OpenLake(t.Context(), warehouse, config.S3{})
+	l, err := app.OpenLake(t.Context(), warehouse, app.StoreSettings{})
 	require.NoError(t, err)
 	for _, name := range []string{"append_partitioned", "append_overwrite", "append_schema_evolution", "append_tags"} {
 		list, err := l.Snapshots(t.Context(), "golden."+name)
@@ -56,7 +55,7 @@ func TestLakeShowsSnapshotsAsTheyWere(t *testing.T) {
 func TestTableStopsAfterTheRowsAskedFor(t *testing.T) {
 	warehouse, err := filepath.Abs("../../lake/testdata")
 	require.NoError(t, err)
-	l, err := app.OpenLake(t.Context(), warehouse, config.S3{})
+	l, err := app.OpenLake(t.Context(), warehouse, app.StoreSettings{})
 	require.NoError(t, err)
 	for n := range 4 {
 		info, err := l.Table(t.Context(), "golden.append_all_types", 0, n)

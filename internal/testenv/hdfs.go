@@ -25,12 +25,11 @@ const HDFSService = "lake"
 // HDFSCluster is a running cluster: two name nodes, of which one is active, and three data nodes, in one process. Files have two
 // replicas. Anybody may write at its top.
 type HDFSCluster struct {
-	// NameNode is the address of the name node that was active at first.
-	NameNode string
 	// ConfDir has the cluster's core-site.xml and hdfs-site.xml.
 	ConfDir string
 
 	mu    sync.Mutex
+	nodes [2]string // the addresses of the name nodes, the active one first
 	in    io.WriteCloser
 	out   *bufio.Reader
 	log   string
@@ -55,7 +54,25 @@ func HDFS(tb testing.TB) *HDFSCluster {
 func (c *HDFSCluster) Folder() string { return "hdfs://" + HDFSService + "/" + uuid.NewString() }
 
 // Failover makes the other name node the active one.
-func (c *HDFSCluster) Failover(tb testing.TB) { tb.Helper(); c.order(tb, "failover") }
+func (c *HDFSCluster) Failover(tb testing.TB) {
+	tb.Helper()
+	c.order(tb, "failover")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[0], c.nodes[1] = c.nodes[1], c.nodes[0]
+}
+
+// NameNode is the address of the name node that is active.
+func (c *HDFSCluster) NameNode() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[0]
+}
+
+// Direct is an address of the name service with the active name node in its place, for who has not read the configuration.
+func (c *HDFSCluster) Direct(uri string) string {
+	return strings.Replace(uri, "hdfs://"+HDFSService+"/", "hdfs://"+c.NameNode()+"/", 1)
+}
 
 // StopDataNode ends the data node that listens on a port, and with it all its connections.
 func (c *HDFSCluster) StopDataNode(tb testing.TB, port string) {
@@ -105,7 +122,7 @@ func installHDFS(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return installProgram(ctx, hdfsName, os.DirFS(filepath.Join(root, "internal", "testenv", "hdfs")))
+	return ProgramClassPath(ctx, hdfsName, os.DirFS(filepath.Join(root, "internal", "testenv", "hdfs")))
 }
 
 func startHDFS(ctx context.Context) (*HDFSCluster, error) {
@@ -143,11 +160,17 @@ func startHDFS(ctx context.Context) (*HDFSCluster, error) {
 		return nil, err
 	}
 	line, err := c.line()
-	port, ok := strings.CutPrefix(line, "READY ")
-	if err != nil || !ok {
+	if err != nil {
 		c.proc.kill()
-		return nil, fmt.Errorf("start: %q: %w", line, err)
+		return nil, err
 	}
-	c.NameNode = "127.0.0.1:" + port
+	var ports [2]int
+	if _, err := fmt.Sscanf(line, "READY %d %d", &ports[0], &ports[1]); err != nil {
+		c.proc.kill()
+		return nil, fmt.Errorf("start: the cluster said %q: %w", line, err)
+	}
+	for i, port := range ports {
+		c.nodes[i] = fmt.Sprintf("127.0.0.1:%d", port)
+	}
 	return c, nil
 }

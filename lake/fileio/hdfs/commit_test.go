@@ -9,9 +9,9 @@ import (
 	"github.com/tributary-lake/tributary/lake/fileio"
 )
 
-var commits = flag.Int("commits", 104, "how many commits the committers of the race make in all, a multiple of 8")
+var commits = flag.Int("commits", 100, "how many commits the committers of the race make in all, a multiple of 10")
 
-// Eight committers, each with connections of its own, append to one table at the same time: one winner for each snapshot id,
+// Ten committers, each with connections of its own, append to one table at the same time: one winner for each snapshot id,
 // none lost, none twice.
 func TestCommitRace(t *testing.T) {
 	cluster := testenv.HDFS(t)

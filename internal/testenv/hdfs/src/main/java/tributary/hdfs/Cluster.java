@@ -18,7 +18,7 @@ import org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider
 /**
  * A cluster of HDFS: two name nodes, of which the first is active, and three data nodes, in one process, on free ports of
  * 127.0.0.1. Argument: a folder for its data, and for the configuration that clients read (conf/core-site.xml, hdfs-site.xml).
- * It prints READY and the port of the first name node, then obeys the lines of its input, answers each with OK or an error,
+ * It prints READY and the ports of the name nodes, then obeys the lines of its input, answers each with OK or an error,
  * and ends with its input.
  */
 public final class Cluster {
@@ -79,7 +79,7 @@ public final class Cluster {
         folder.mkdirs();
         write(core, new File(folder, "core-site.xml"));
         write(site, new File(folder, "hdfs-site.xml"));
-        System.out.println("READY " + cluster.getNameNodePort(0));
+        System.out.println("READY " + cluster.getNameNodePort(0) + " " + cluster.getNameNodePort(1));
     }
 
     private static void write(Configuration conf, File to) throws Exception {
