@@ -74,10 +74,10 @@ func (c *HDFSCluster) Direct(uri string) string {
 	return strings.Replace(uri, "hdfs://"+HDFSService+"/", "hdfs://"+c.NameNode()+"/", 1)
 }
 
-// StopDataNode ends the data node that listens on a port, and with it all its connections.
-func (c *HDFSCluster) StopDataNode(tb testing.TB, port string) {
+// StopDataNode ends a data node that the last block of a file is being written to, and with it all its connections.
+func (c *HDFSCluster) StopDataNode(tb testing.TB, file string) {
 	tb.Helper()
-	c.order(tb, "stop-data-node "+port)
+	c.order(tb, "stop-data-node "+file)
 }
 
 // StartDataNode starts the data node that was stopped last.

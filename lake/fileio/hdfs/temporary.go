@@ -63,15 +63,15 @@ func write(f *hdfs.FileWriter, data []byte) error {
 }
 
 // finish closes a file that was written. The name node answers "not yet" while too few data nodes have told it of the last
-// block. Other errors of its answer may be asked about again too, but not those of data nodes: the library forgets them, and
-// a second Close would call a file whole that is not.
+// block. What a name node did not answer may be asked again too, but not what a data node failed at: the library forgets it,
+// and a second Close would call a file whole that is not.
 func finish(ctx context.Context, f *hdfs.FileWriter) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := run(ctx, f.Close)
 		var answered *fs.PathError
 		again := errors.As(err, &answered) && (errors.Is(err, hdfs.ErrReplicating) || transient(answered.Err))
-		if !again || time.Since(began) > patience {
+		if !again && (err == nil || !unreachable(err)) || time.Since(began) > patience {
 			return err
 		}
 		if waited := wait(ctx, failures); waited != nil {

@@ -95,14 +95,16 @@ public final class Cluster {
                 cluster.transitionToStandby(active);
                 cluster.transitionToActive(1 - active);
                 return;
-            case "stop-data-node": // the one that listens on this port
+            case "stop-data-node": // one of those that the last block of this file is written to
+                int port = cluster.getNameNodeRpc(cluster.getNameNode(0).isActiveState() ? 0 : 1)
+                        .getBlockLocations(words[1], 0, Long.MAX_VALUE).getLastLocatedBlock().getLocations()[0].getXferPort();
                 for (int i = 0; i < cluster.getDataNodes().size(); i++) {
-                    if (cluster.getDataNodes().get(i).getXferPort() == Integer.parseInt(words[1])) {
+                    if (cluster.getDataNodes().get(i).getXferPort() == port) {
                         stopped = cluster.stopDataNode(i);
                         return;
                     }
                 }
-                throw new IllegalArgumentException("no data node listens on port " + words[1]);
+                throw new IllegalStateException("no data node listens on port " + port);
             case "start-data-node": // the one that was stopped last
                 cluster.restartDataNode(stopped);
                 cluster.waitActive();
