@@ -8,7 +8,6 @@ import (
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/manifest"
-	"github.com/tributary-lake/tributary/lake/snapshot"
 	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/ledger/twophase"
 )
@@ -107,7 +106,7 @@ func (r *run) named(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	views, err := r.views(ctx)
+	views, err := r.snapshots().Views(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -127,29 +126,4 @@ func (r *run) named(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// views are all snapshots of the table, and those that only tags keep.
-func (r *run) views(ctx context.Context) ([]*snapshot.Snapshot, error) {
-	m := r.snapshots()
-	latest, err := m.LatestID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := m.Between(ctx, 0, latest)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := m.Tags(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range tags {
-		s, err := m.Tag(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	return list, nil
 }

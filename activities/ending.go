@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tributary-lake/tributary/activities/watermark"
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/message"
@@ -261,6 +262,11 @@ func (e *ending) recordCommitted(ctx context.Context) error {
 			return err
 		default:
 			result.Counts = counts
+		}
+	}
+	if e.plan.Watermark != nil && e.snapshot != 0 {
+		if err := watermark.Keep(ctx, e.snapshots(), e.key.Job); err != nil {
+			return err
 		}
 	}
 	result.Cut = e.cut // known since the claims were read

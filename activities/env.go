@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-lake/tributary/activities/deletes"
+	"github.com/tributary-lake/tributary/activities/watermark"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/row"
@@ -50,6 +51,8 @@ type TableSpec struct {
 	PrimaryKey []string
 	// LastWins keeps the last of rows with one key (on_key_collision: last_wins); else they end the run.
 	LastWins bool
+	// Watermark is the column by which new rows are found (mode incremental); empty where all are read.
+	Watermark string
 	// Overwrite replaces the table's rows (mode full-refresh); otherwise they are added (mode append).
 	Overwrite bool
 	// Deletes says which rows are gone. Where they are found by comparison, nothing is overwritten.
@@ -100,7 +103,9 @@ type Session struct {
 	Spec   TableSpec
 	Source Source
 	// Moments is nil when the source's consistency is split.
-	Moments   Moments
+	Moments Moments
+	// Windows is nil when all rows are read.
+	Windows   watermark.Source
 	Warehouse fileio.Store
 	Catalog   catalog.Catalog
 	// Close gives the session back.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/activities/units"
 	"github.com/tributary-lake/tributary/activities/verify"
+	"github.com/tributary-lake/tributary/activities/watermark"
 	"github.com/tributary-lake/tributary/lake/catalog"
 	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/snapshot"
@@ -60,6 +60,8 @@ type draft struct {
 	alters  []string
 	base    snapshot.ID
 	path    string
+	// watermark is what an incremental run does about it, nil for others.
+	watermark *watermark.Plan
 	// notes are what a person should know before the run, a sentence each; drift are those about shards that differ,
 	// fitNotes about the target's columns.
 	notes, drift, fitNotes []string
@@ -166,10 +168,15 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	}
 	if latest != nil {
 		d.base = latest.ID
-		d.notes = append(d.notes, fewerShards(s.Spec, latest, len(d.tables))...)
+		if s.Spec.Deletes.Refresh && latest.Properties[jobProperty] == s.Spec.Job {
+			d.notes = append(d.notes, notes.FewerShards(latest.Properties[shardsProperty], int64(latest.ID), len(d.tables))...)
+		}
 		if err := mayLeaveOut(ctx, s, d, latest, found); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.window(ctx, s); err != nil {
+		return nil, err
 	}
 	if err := splitAll(ctx, s, d); err != nil {
 		return nil, err
@@ -260,21 +267,30 @@ func evolve(ctx context.Context, s *Session, d *draft) error {
 // shardsProperty is the property of a snapshot that counts the shards it was made of.
 const shardsProperty = "tributary.shards"
 
-// fewerShards warns of a refresh that would drop the rows of shards which the job's last commit still had: MySQL shows an
-// account only what it may read, so a right that is gone looks like a table that is gone.
-func fewerShards(spec TableSpec, latest *snapshot.Snapshot, now int) []string {
-	before, err := strconv.Atoi(latest.Properties[shardsProperty])
-	if err != nil || !spec.Deletes.Refresh || latest.Properties[jobProperty] != spec.Job || now >= before {
+// window fixes what is new in each shard.
+func (d *draft) window(ctx context.Context, s *Session) (err error) {
+	if s.Windows == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d shards where snapshot %d was made of %d: rows of the missing ones will not be in the table any more; were they dropped, or may the account no longer read them?",
-		now, latest.ID, before)}
+	job := watermark.Job{Name: s.Spec.Job, Column: s.Spec.Watermark, Keyed: len(d.planned.PrimaryKeys) > 0}
+	d.watermark, err = watermark.Of(ctx, s.Windows, snapshot.NewManager(s.Warehouse, d.path), job, d.tables)
+	if errors.Is(err, source.ErrRefused) {
+		err = fmt.Errorf("%w: %w", ErrPlanRefused, err)
+	}
+	if err == nil {
+		d.notes = append(d.notes, d.watermark.Notes...)
+	}
+	return err
 }
 
 // splitAll cuts every shard; shards of one instance wait for its connections in the source.
 func splitAll(ctx context.Context, s *Session, d *draft) error {
 	d.splits = make([][]source.Split, len(d.tables))
 	return parallel(ctx, len(d.tables), 16, func(ctx context.Context, i int) error {
+		w := d.tables[i].Window
+		if w != nil && w.Range == nil {
+			return nil // nothing is new
+		}
 		splits, err := s.Source.Split(ctx, d.tables[i])
 		if err != nil {
 			return fmt.Errorf("split %s: %w", d.tables[i].Shard, err)
@@ -284,6 +300,9 @@ func splitAll(ctx context.Context, s *Session, d *draft) error {
 		}
 		for j := range splits {
 			splits[j].Shard = i
+			if w != nil {
+				splits[j].Window = w.Range
+			}
 		}
 		d.splits[i] = splits
 		return nil
@@ -337,6 +356,9 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 		ReplaceForeign: spec.ReplaceForeign, EmptyTarget: spec.EmptyTarget, Keyed: len(d.planned.PrimaryKeys) > 0, Compare: spec.Deletes.Compare, LastWins: spec.LastWins, Checksums: spec.Checksums, SourceSums: spec.SourceSums,
 		Consistency: r.session.Source.Consistency(), Readers: u.Readers, Retention: spec.Retention,
 		Shapes: u.Shapes, Shards: len(d.tables), Units: len(u.Units),
+	}
+	if d.watermark != nil {
+		p.Watermark = d.watermark.Kept
 	}
 	for i, t := range d.tables {
 		p.Splits += len(d.splits[i])

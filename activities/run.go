@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tributary-lake/tributary/activities/notes"
+	"github.com/tributary-lake/tributary/activities/watermark"
 	"github.com/tributary-lake/tributary/lake"
 	"github.com/tributary-lake/tributary/lake/commit"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -312,10 +313,12 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 	for _, c := range r.cut {
 		properties[cutProperty+c.Instance] = c.Text()
 	}
-	return commit.Request{
+	req := commit.Request{
 		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
 		Base: snapshot.ID(r.plan.Base), AllowForeign: r.plan.ReplaceForeign, Alone: r.plan.Keyed, Unchanged: r.plan.Compare, Properties: properties,
 	}
+	watermark.Add(&req, r.key.Job, r.plan.Watermark)
+	return req
 }
 
 // cutProperty and the name of an instance are the property of a snapshot that has the instance's cut: its Text.

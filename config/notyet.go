@@ -36,8 +36,7 @@ func fixedBuckets() availability {
 // that makes one available removes its line.
 func notYetRules() map[string]availability {
 	return map[string]availability{
-		"tables[].mode":               only("full-refresh", "append"),
-		"tables[].watermark":          onlyDefault(),
+		"tables[].mode":               only("full-refresh", "append", "incremental"),
 		"tables[].overwrite":          only("table"),
 		"tables[].consistency":        only("run", "split", "shard", "instance"),
 		"tables[].cdc.interval":       onlyDefault(),

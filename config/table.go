@@ -14,7 +14,7 @@ type Table struct {
 	Exclude        Pattern          `key:"exclude" doc:"Tables that match but are left out, by their names without the database: a glob, a /regular expression/, or a list of those. The plan notes each that takes nothing out."`
 	Columns        []Column         `key:"columns" doc:"The columns to read; all of them when empty."`
 	Where          string           `key:"where" rule:"text" doc:"SQL condition that rows must meet; all rows when empty."`
-	Mode           Mode             `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added, in a key table in place of rows with their key. incremental: rows past a watermark are. cdc: changes as they happen."`
+	Mode           Mode             `key:"mode" default:"full-refresh" doc:"full-refresh: the rows replace the table's. append: they are added, in a key table in place of rows with their key. incremental: rows past a watermark are, as append does. cdc: changes as they happen."`
 	Watermark      Watermark        `key:"watermark" empty:"none" doc:"How incremental finds new rows."`
 	Provenance     Provenance       `key:"provenance" default:"true" doc:"Columns that say where a row came from. true: _instance, _database and _table; false: none; or the names of those wanted."`
 	PrimaryKey     []string         `key:"primary_key" rule:"column" doc:"Primary key of the target; empty is an append table."`
@@ -107,8 +107,10 @@ func (DetectDeletes) allowed() []string { return []string{string(NoDeletes), str
 
 // Watermark says how incremental finds new rows. It is off when Column is empty.
 type Watermark struct {
-	Column  string        `key:"column" required:"true" rule:"column" doc:"A column that grows with every change."`
-	Overlap time.Duration `key:"overlap" default:"0s" doc:"How far before the last watermark to read again."`
+	Column  string        `key:"column" required:"true" rule:"column" doc:"A column that grows with every change of a row, in all shards: a DATETIME in UTC, a TIMESTAMP, a DATE or an integer."`
+	Overlap time.Duration `key:"overlap" default:"0s" doc:"How far a window of times ends before the server's clock and the oldest open transaction. A key table also reads so much before the last watermark again."`
+
+	OverlapValues int64 `key:"overlap_values" default:"0" min:"0" doc:"The same for an integer column, in its values; a window is held back by it only where open transactions cannot be seen."`
 }
 
 // Split says how shards are cut into splits.

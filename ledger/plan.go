@@ -51,6 +51,8 @@ type Plan struct {
 	Readers map[int]int `json:"readers,omitempty"`
 	// Retention is how long the ledger is kept after the end.
 	Retention time.Duration `json:"retention"`
+	// Watermark is what an incremental run starts from and ends with, nil for others.
+	Watermark *Watermark `json:"watermark,omitempty"`
 	// Shapes are the distinct column lists among the shards, outputs in the target's column order.
 	Shapes []Shape `json:"shapes"`
 	// Shards, Units and Splits are counts; Rows and Bytes are estimates.
@@ -68,6 +70,12 @@ type Plan struct {
 	Chunks string `json:"chunks"`
 	// ChunkStarts are the first units of these files. WritePlan sets it.
 	ChunkStarts []int `json:"chunk_starts"`
+}
+
+// Watermark is the property of the job's newest snapshot when the run was planned, and that of the one that it makes.
+type Watermark struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Shape is how shards of one column list are read. Provenance constants stand in Outputs with the marks below as values.

@@ -61,6 +61,8 @@ type Table struct {
 	Bytes int64 `json:"bytes"`
 	// Losses are values that would be changed or lost, or refused columns, one sentence each.
 	Losses []Loss `json:"losses,omitempty"`
+	// Window bounds the rows that are wanted; nil wants all.
+	Window *Window `json:"window,omitempty"`
 }
 
 // Loss is a column whose values may not all arrive as they are, and what the policy does about it.
@@ -108,6 +110,8 @@ type Split struct {
 	Range *Range `json:"range,omitempty"`
 	// Keys bounds by a key that is not one integer column.
 	Keys *KeyRange `json:"keys,omitempty"`
+	// Window bounds the rows further, by a column that need not be the one that the shard is cut by.
+	Window *KeyRange `json:"window,omitempty"`
 	// Rows is an estimate.
 	Rows int64 `json:"rows"`
 	// Note tells on a shard's first split why it is not cut by its whole key, a clause for people; empty when it is.

@@ -71,6 +71,8 @@ type Shard struct {
 	// SplitRows are the estimates of the shard's splits.
 	SplitRows dryrun.SplitRows `json:"split_rows"`
 	Key       string           `json:"split_by"`
+	// Window is what is new, of an incremental run.
+	Window *source.Window `json:"window,omitempty"`
 }
 
 // shownShards keeps an explanation far below what a workflow's result may hold.
@@ -116,7 +118,7 @@ func Of(p Plan) *Explanation {
 		if i < shownShards {
 			x.Shards = append(x.Shards, Shard{
 				Shard: t.Shard.String(), Rows: n, Bytes: t.Bytes, Splits: len(p.Splits[i]), SplitRows: dryrun.Spread(p.Splits[i]),
-				Key: splitKey(p.Splits[i]),
+				Key: splitKey(p.Splits[i]), Window: t.Window,
 			})
 		}
 	}

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tributary-lake/tributary/source"
@@ -104,4 +105,15 @@ func Text(names []string) string {
 		return ""
 	}
 	return text
+}
+
+// FewerShards warns of a refresh that would drop the rows of shards which the job's last commit, a snapshot, still had, by its own
+// count: MySQL shows an account only what it may read, so a right that is gone looks like a table that is gone.
+func FewerShards(count string, snapshot int64, now int) []string {
+	before, err := strconv.Atoi(count)
+	if err != nil || now >= before {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d shards where snapshot %d was made of %d: rows of the missing ones will not be in the table any more; were they dropped, or may the account no longer read them?",
+		now, snapshot, before)}
 }

@@ -105,6 +105,9 @@ func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*ac
 	if c := job.ConsistencyOf(t); c == config.ShardConsistency || c == config.InstanceConsistency {
 		s.Moments = &tableMoments{src}
 	}
+	if t.Mode == config.Incremental {
+		s.Windows = &tableWindows{src}
+	}
 	return s, nil
 }
 

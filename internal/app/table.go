@@ -39,6 +39,7 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		SourceSums:     job.Run.Verify == config.VerifySource,
 		Retention:      job.Run.Retention,
 		Where:          t.Where,
+		Watermark:      t.Watermark.Column,
 		Drift:          source.DriftPolicy(t.Drift),
 		Memory:         int64(job.Run.Memory),
 		RowGroupBytes:  rowGroup(int64(job.Run.Memory), job.Run.Parallelism),

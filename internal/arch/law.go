@@ -68,7 +68,7 @@ func layers() []layer {
 		},
 		{
 			name: "3", why: "activities bring Temporal and the domain together through interfaces that they declare",
-			packages: []string{"activities", "activities/deletes", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units", "activities/verify", "activities/upkeep"},
+			packages: []string{"activities", "activities/deletes", "activities/dryrun", "activities/explanation", "activities/fit", "activities/merging", "activities/notes", "activities/budget", "activities/pipe", "activities/sink", "activities/units", "activities/verify", "activities/upkeep", "activities/watermark"},
 			within: [][2]string{
 				{"activities", "activities/budget"},
 				{"activities", "activities/deletes"},
@@ -89,6 +89,7 @@ func layers() []layer {
 				{"activities", "activities/verify"},
 				{"activities/verify", "activities/merging"},
 				{"activities/verify", "activities/sink"},
+				{"activities", "activities/watermark"},
 				{"activities/explanation", "activities/dryrun"},
 				{"activities/sink", "activities/pipe"},
 			},
@@ -113,9 +114,10 @@ func layers() []layer {
 // internal/app and tests import a driver, only the driver its parts.
 func rim() map[string][]string {
 	return map[string][]string{
-		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/moment", "source/mysql/tally", "source/mysql/userlock", "source/mysql/wire", "source/tally"},
+		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/moment", "source/mysql/tally", "source/mysql/userlock", "source/mysql/watermark", "source/mysql/wire", "source/tally"},
 		"source/mysql/userlock":   {"source"}, // it is given sessions too
 		"source/mysql/moment":     {"source"}, // it is given sessions, so that how they open together can be tried without rows
+		"source/mysql/watermark":  {"source", "source/mysql/definition", "source/mysql/key"},
 		"source/mysql/mapping":    {"source", "lake/schema", "source/mysql/definition"},
 		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
 		"source/mysql/tally":      {"source", "source/tally", "lake/schema", "source/mysql/definition"},

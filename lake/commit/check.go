@@ -81,6 +81,9 @@ func (c *Committer) checkChanges(ctx context.Context, req *Request, table *schem
 	if err := c.conflicts(ctx, h, req, s); err != nil {
 		return err
 	}
+	if err := continues(h, req.Continues); err != nil {
+		return err
+	}
 	return c.checkConflicts(ctx, req, table, layout, h.latest)
 }
 
@@ -137,6 +140,27 @@ func (c *Committer) conflicts(ctx context.Context, h *history, req *Request, wit
 		Err:      fmt.Errorf("%w: the overwrite would remove what others wrote since snapshot %d: %s", ErrConflict, req.Base, strings.Join(list, ", ")),
 		Hint:     "run again to load on top of it, or set on_conflict: replace to let it be removed",
 	}
+}
+
+// continues refuses a step that goes on from another state than the chain's newest.
+func continues(h *history, c *Continues) error {
+	if c == nil {
+		return nil
+	}
+	for i := len(h.foreign) - 1; i >= 0; i-- {
+		s := h.foreign[i]
+		if s.Properties[c.Chain] != c.Name {
+			continue
+		}
+		if s.Properties[c.State] == c.Value {
+			return nil
+		}
+		return &Error{
+			Snapshot: s.ID, Err: fmt.Errorf("%w: a newer commit of %s has moved %s on since this one was planned", ErrConflict, c.Name, c.State),
+			Hint: "run again: it goes on from there",
+		}
+	}
+	return nil
 }
 
 // checkSchema returns the table's latest schema after making sure that files of the planned one fit into it.

@@ -39,6 +39,8 @@ type Request struct {
 	// Unchanged tells that an Append's rows were chosen by what the whole table had: it is ErrConflict when another writer added
 	// or removed rows after Base.
 	Unchanged bool
+	// Continues, unless nil, makes the commit a step of a chain: it is ErrConflict when another was committed since Base.
+	Continues *Continues
 	// AllowEmpty publishes a snapshot even for an Append without files. Otherwise there is none, as in Java.
 	AllowEmpty bool
 	// Properties and Watermark go into the snapshot; the watermark, in milliseconds since 1970, never lowers the table's.
@@ -47,6 +49,15 @@ type Request struct {
 
 	// follows marks the second half of a commit, whose first half added the messages' rows.
 	follows bool
+}
+
+// Continues tells from where a commit goes on. The snapshots of a chain are known by a property, and each hands another on.
+type Continues struct {
+	// Chain is the property that names the chain, Name its value.
+	Chain, Name string
+	// State is the property that is handed on, and Value what it was in the chain's newest snapshot up to Base, empty for none. A
+	// newer one must have the same.
+	State, Value string
 }
 
 // validate refuses requests that no state of the table could make right.

@@ -99,6 +99,30 @@ func (m Manager) Tags(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// Views returns all snapshots of the table, oldest first, and those that tags keep behind them.
+func (m Manager) Views(ctx context.Context) ([]*Snapshot, error) {
+	latest, err := m.LatestID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := m.Between(ctx, 0, latest)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := m.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range tags {
+		s, err := m.Tag(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 // DeleteTag removes a tag; a missing one is no error. Files that only the tag kept become orphans: lake/expire has a
 // DeleteTag that removes them as well.
 func (m Manager) DeleteTag(ctx context.Context, name string) error {

@@ -222,6 +222,13 @@ func fromSQL(r source.Read) (string, error) {
 		}
 		conditions = append(conditions, "("+c+")")
 	}
+	if r.Split.Window != nil {
+		c, err := key.Condition(*r.Split.Window)
+		if err != nil {
+			return "", err
+		}
+		conditions = append(conditions, "("+c+")")
+	}
 	if r.Where != "" {
 		if err := checkCondition(r.Where); err != nil {
 			return "", err

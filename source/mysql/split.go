@@ -35,7 +35,7 @@ type SplitOptions struct {
 // Split cuts a shard by its key up to the greatest key now, or gives one split for the whole shard when there is no key.
 // The splits read every row once that is there from before Split until it is read. Splits of one integer column are
 // [source.Range], those of other keys [source.KeyRange]. An empty shard has no split, but that of the NULLs where the
-// column may be NULL. The splits' Shard is 0: the caller gives them their place in its plan.
+// column may be NULL. Of a table with a window only what is within it is cut. The splits' Shard is 0: the caller gives them their place in its plan.
 //
 // An integer key that is evenly used, as the server estimates, is cut into equal widths; any other is walked along its
 // index, so that a split has Rows rows, or a little more where one value has several. A column that no index begins with
@@ -50,6 +50,12 @@ func (s *Source) Split(ctx context.Context, t source.Table, o SplitOptions) ([]s
 	}
 	if o.Rows <= 0 {
 		o.Rows = defaultSplitRows
+	}
+	if t.Window != nil {
+		var err error
+		if o, err = within(t, o); err != nil {
+			return nil, err
+		}
 	}
 	o.Count = min(o.Count, MostSplits)
 	c, err := in.conn(ctx)

@@ -154,6 +154,9 @@ func (p *Page) shards() {
 		if s.Splits > 0 {
 			spread = fmt.Sprintf("%s / %s / %s", thousands(s.SplitRows.Min), thousands(s.SplitRows.Median), thousands(s.SplitRows.Max))
 		}
+		if s.Window != nil {
+			s.Key += "; " + s.Window.String()
+		}
 		rows = append(rows, table.Row{s.Shard, thousands(s.Rows), p.Size(s.Bytes), s.Splits, spread, s.Key})
 	}
 	p.table(table.Row{"shard", "rows (estimate)", "bytes", "splits", "rows of a split (least / middle / most)", "split by"}, rows)
