@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 
@@ -64,6 +65,8 @@ type memorySource struct {
 	reads int
 	// drift is the policy of merges.
 	drift source.DriftPolicy
+	// refuse is the answer when asked for windows, unless nil.
+	refuse error
 }
 
 func newSource(shards ...memoryShard) *memorySource {
@@ -156,7 +159,7 @@ func (m *memorySource) Read(ctx context.Context, r source.Read, emit func(*row.B
 		return err
 	}
 	for _, id := range m.find(r.Shard).ids {
-		if !within(r.Split.Range, id) {
+		if !within(r.Split.Range, id) || !inWindow(r.Split.Window, id) {
 			continue
 		}
 		fill(b, r, id)
@@ -184,6 +187,43 @@ func within(r *source.Range, id int64) bool {
 	lower, _ := strconv.ParseInt(r.Lower, 10, 64)
 	upper, _ := strconv.ParseInt(r.Upper, 10, 64)
 	return lower <= id && id <= upper
+}
+
+// inWindow tells whether an id is above the one end and not above the other.
+func inWindow(w *source.KeyRange, id int64) bool {
+	if w == nil {
+		return true
+	}
+	upper, _ := strconv.ParseInt(w.Upper[0], 10, 64)
+	lower := int64(math.MinInt64)
+	if len(w.Lower) > 0 {
+		lower, _ = strconv.ParseInt(w.Lower[0], 10, 64)
+	}
+	return lower < id && id <= upper
+}
+
+// Windows goes by the id.
+func (m *memorySource) Windows(_ context.Context, shards []source.Since) (source.Windows, error) {
+	if m.refuse != nil {
+		return source.Windows{}, m.refuse
+	}
+	var out source.Windows
+	for _, s := range shards {
+		w := source.Window{Shard: s.Table.Shard, Column: "id", After: s.After}
+		all := &source.KeyRange{Columns: []string{"id"}, Upper: []string{"9"}}
+		if s.After != "" {
+			all.Lower = []string{s.After}
+		}
+		for _, id := range m.find(s.Table.Shard).ids {
+			after, _ := strconv.ParseInt(s.After, 10, 64)
+			if s.After == "" || id > after {
+				w.UpTo, w.Range, w.Rows = strconv.FormatInt(id, 10), all, w.Rows+1
+				all.Upper[0] = w.UpTo
+			}
+		}
+		out.List = append(out.List, w)
+	}
+	return out, nil
 }
 
 func fill(b *row.Batch, r source.Read, id int64) {

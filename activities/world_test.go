@@ -56,6 +56,8 @@ type testTable struct {
 	SortBytes      int               `json:"sort_bytes"`
 	Options        map[string]string `json:"options"`
 	Checksums      bool              `json:"checksums"`
+	// Watermark is empty or id, which makes the run an incremental one.
+	Watermark string `json:"watermark"`
 	// SoftDelete is the name that marks a row as deleted.
 	SoftDelete  string `json:"soft_delete"`
 	CompareKeys bool   `json:"compare_keys"`
@@ -109,7 +111,7 @@ func (p *process) Job(_ context.Context, data json.RawMessage) (*activities.Job,
 		}
 		out.Tables = append(out.Tables, activities.TableSpec{
 			PrimaryKey: t.PrimaryKey, Options: options, LastWins: t.LastWins, MergeBytes: t.MergeBytes, SortBytes: t.SortBytes, Parallelism: 2,
-			Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
+			Watermark: t.Watermark, Job: j.Job, Name: t.Name, Warehouse: warehouseURI, Target: target(t.Target), PartitionKeys: t.Partition,
 			Overwrite: !t.Append && !t.CompareKeys, Deletes: softDelete(t), ReplaceForeign: t.ReplaceForeign, EmptyTarget: t.EmptyTarget,
 			Retention: t.Retention, PackRows: t.PackRows, RowGroupBytes: 1 << 20, Memory: 256 << 20, SerializerVersion: t.Serializer,
 			Drift: source.DriftPolicy(t.Drift), Checksums: t.Checksums,
@@ -139,9 +141,13 @@ func (p *process) Open(ctx context.Context, data json.RawMessage, table string) 
 	}
 	for _, t := range job.Tables {
 		if t.Name == table {
-			return &activities.Session{
+			s := &activities.Session{
 				Spec: t, Source: p.sources[table], Warehouse: p.warehouse, Catalog: catalog.NewFilesystem(p.warehouse), Close: func() {},
-			}, nil
+			}
+			if t.Watermark != "" {
+				s.Windows = p.sources[table]
+			}
+			return s, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: no table %s", activities.ErrConfig, table)

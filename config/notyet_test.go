@@ -27,11 +27,9 @@ func notYetTableCases() map[string]fault {
 	}
 	return map[string]fault{
 		"tables[].mode": tableCase("mode: cdc",
-			"job.yaml:10:11: tables[0].mode: cdc is not available yet; available: full-refresh, append"),
+			"job.yaml:10:11: tables[0].mode: cdc is not available yet; available: full-refresh, append, incremental"),
 		"tables[].consistency": tableCase("consistency: exact",
 			"job.yaml:10:18: tables[0].consistency: exact is not available yet; available: run, split, shard, instance"),
-		"tables[].watermark": tableCase("watermark: {column: updated_at, overlap: 5m}",
-			`job.yaml:10:16: tables[0].watermark: {"column":"updated_at","overlap":"5m"} is not available yet; remove the key`),
 		"tables[].overwrite": tableCase(`overwrite: [{dt: "1"}]`,
 			`job.yaml:10:16: tables[0].overwrite: [{"dt":"1"}] is not available yet; available: table`),
 		"tables[].cdc.interval": tableCase("cdc: {interval: 1s}",
