@@ -114,7 +114,7 @@ func layers() []layer {
 // internal/app and tests import a driver, only the driver its parts.
 func rim() map[string][]string {
 	return map[string][]string{
-		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/key", "source/mysql/mapping", "source/mysql/moment", "source/mysql/tally", "source/mysql/userlock", "source/mysql/watermark", "source/mysql/wire", "source/tally"},
+		"source/mysql":            {"source", "lake/row", "lake/schema", "source/mysql/condition", "source/mysql/definition", "source/mysql/key", "source/mysql/lag", "source/mysql/mapping", "source/mysql/moment", "source/mysql/tally", "source/mysql/userlock", "source/mysql/watermark", "source/mysql/wire", "source/tally"},
 		"source/mysql/userlock":   {"source"}, // it is given sessions too
 		"source/mysql/moment":     {"source"}, // it is given sessions, so that how they open together can be tried without rows
 		"source/mysql/watermark":  {"source", "source/mysql/definition", "source/mysql/key"},
@@ -122,6 +122,8 @@ func rim() map[string][]string {
 		"source/mysql/wire":       {"source", "lake/row", "lake/schema", "source/mysql/definition", "source/mysql/mapping"},
 		"source/mysql/tally":      {"source", "source/tally", "lake/schema", "source/mysql/definition"},
 		"source/mysql/key":        {"source", "source/mysql/definition"},
+		"source/mysql/condition":  {"source"},
+		"source/mysql/lag":        {},
 		"source/mysql/definition": {},
 		"lake/catalog/hive":       {"lake/catalog", "lake/fileio", "lake/partition", "lake/schema"},
 		"lake/fileio/s3":          {"lake/fileio", "lake/fileio/window"},

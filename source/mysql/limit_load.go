@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	driversql "github.com/go-sql-driver/mysql"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/lag"
 	"github.com/tributary-lake/tributary/source/mysql/userlock"
 )
 
@@ -58,11 +57,11 @@ func newLoad(c Config, log *slog.Logger, db, replica *sql.DB) *load {
 	l := &load{instance: c.Name, log: log, changed: make(chan struct{})}
 	if replica != nil {
 		l.looks = append(l.looks, func(ctx context.Context) (string, error) {
-			lag, err := lagOf(ctx, replica)
+			found, err := lag.Of(ctx, replica)
 			if err != nil {
 				return "", c.replica().explainLag(err)
 			}
-			return lag.tooMuch(c.Replica, c.MaxReplicaLag), nil
+			return tooMuch(found, c.Replica, c.MaxReplicaLag), nil
 		})
 	}
 	if c.MaxThreadsRunning > 0 {
@@ -225,82 +224,24 @@ func threadsOfOthers(ctx context.Context, db *sql.DB) (int, error) {
 	return max(0, all-ours), nil
 }
 
-// lag is how far a replica is behind.
-type lag struct {
-	// replica is false for a server that replicates from nowhere, as one does that was promoted.
-	replica bool
-	// stopped tells that it does not replicate now, so that how far it is behind is not known.
-	stopped bool
-	behind  time.Duration
-}
-
 // tooMuch is the reason to pause, or none.
-func (l lag) tooMuch(replica Address, most time.Duration) string {
+func tooMuch(l lag.Lag, replica Address, most time.Duration) string {
 	switch {
-	case l.stopped:
+	case l.Stopped:
 		return fmt.Sprintf("replica %s has stopped replicating", replica)
-	case l.behind > most:
-		return fmt.Sprintf("replica %s lags by %s, more than max_replica_lag %s", replica, l.behind, most)
+	case l.Behind > most:
+		return fmt.Sprintf("replica %s lags by %s, more than max_replica_lag %s", replica, l.Behind, most)
 	}
 	return ""
 }
 
-// lagOf asks a replica for the lag of its slowest channel. What a statement is called depends on the release: MariaDB
-// shows all channels only by the first, MySQL 8.4 knows only the second, older ones only the third.
-func lagOf(ctx context.Context, db *sql.DB) (lag, error) {
-	var last error
-	for _, query := range []string{"SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"} {
-		found, err := lagBy(ctx, db, query)
-		var server *driversql.MySQLError
-		if !errors.As(err, &server) || server.Number != codeSyntax {
-			return found, err
-		}
-		last = err
-	}
-	return lag{}, last
-}
-
-func lagBy(ctx context.Context, db *sql.DB, query string) (lag, error) {
-	var found lag
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return found, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return found, err
-	}
-	values, into := make([]sql.RawBytes, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return found, err
-		}
-		for i, name := range names {
-			if !strings.EqualFold(name, "Seconds_Behind_Master") && !strings.EqualFold(name, "Seconds_Behind_Source") {
-				continue
-			}
-			found.replica = true
-			seconds, err := strconv.ParseInt(string(values[i]), 10, 64)
-			if err != nil { // NULL
-				found.stopped = true
-			}
-			found.behind = max(found.behind, time.Duration(seconds)*time.Second)
-		}
-	}
-	return found, rows.Err()
-}
-
 // checkReplica refuses a replica that is none, or that does not tell.
 func checkReplica(ctx context.Context, c Config, db *sql.DB) error {
-	found, err := lagOf(ctx, db)
+	found, err := lag.Of(ctx, db)
 	if err != nil {
 		return c.replica().explainLag(err)
 	}
-	if !found.replica {
+	if !found.Replica {
 		return fmt.Errorf("%w: instance %q: the server at %s, named as replica, replicates from nowhere: name a replica, or none",
 			source.ErrDenied, c.Name, c.Replica)
 	}

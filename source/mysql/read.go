@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/condition"
 	"github.com/tributary-lake/tributary/source/mysql/definition"
 	"github.com/tributary-lake/tributary/source/mysql/key"
 	servertally "github.com/tributary-lake/tributary/source/mysql/tally"
@@ -230,7 +231,7 @@ func fromSQL(r source.Read) (string, error) {
 		conditions = append(conditions, "("+c+")")
 	}
 	if r.Where != "" {
-		if err := checkCondition(r.Where); err != nil {
+		if err := condition.Check(r.Where); err != nil {
 			return "", err
 		}
 		conditions = append(conditions, whereSQL(r.Where))

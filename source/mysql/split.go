@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/condition"
 	"github.com/tributary-lake/tributary/source/mysql/key"
 )
 
@@ -41,7 +42,7 @@ type SplitOptions struct {
 // index, so that a split has Rows rows, or a little more where one value has several. A column that no index begins with
 // is grouped and sorted by the server once.
 func (s *Source) Split(ctx context.Context, t source.Table, o SplitOptions) ([]source.Split, error) {
-	if err := checkCondition(o.Where); err != nil {
+	if err := condition.Check(o.Where); err != nil {
 		return nil, err
 	}
 	in, err := s.instance(t.Shard.Instance)

@@ -8,12 +8,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/mysql/condition"
 	"github.com/tributary-lake/tributary/source/mysql/watermark"
 )
 
 // Windows finds what is new in shards since the watermarks of an earlier run, all instances at once.
 func (s *Source) Windows(ctx context.Context, mark source.Watermark, shards []source.Since) (source.Windows, error) {
-	if err := checkCondition(mark.Where); err != nil {
+	if err := condition.Check(mark.Where); err != nil {
 		return source.Windows{}, err
 	}
 	all := source.Windows{List: make([]source.Window, len(shards))}

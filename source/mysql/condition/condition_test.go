@@ -1,4 +1,4 @@
-package mysql
+package condition
 
 import (
 	"testing"
@@ -14,25 +14,25 @@ func TestConditionsStayWithinTheirBrackets(t *testing.T) {
 		"name = 'it''s (' AND b > 0", "note LIKE '%--%' OR note = '#;/*'", "a - -1 > 0", "id IN (SELECT id FROM other WHERE x = ')')",
 		`a = '\\' AND b = 1`, "id > 1500 -- the newest", "a = 1 # ) not this\nAND b = 2", "a = 1 --\t(\n", "a --1 > (0)",
 	} {
-		require.NoError(t, checkCondition(good), good)
+		require.NoError(t, Check(good), good)
 	}
 	for _, bad := range []string{
 		"1=1) OR (1=1", "1=1) UNION ALL SELECT * FROM t WHERE (1=1", ")", "(", "a = 'x", "(a = 1 -- )", "(a = 1 # )", "a = 1 /* x */", "a = 1 /*! OR 1=1 */",
 		"a --1 > 0)",
 		"a = 1; DROP TABLE t", `a = '\'`, "a = `b", `a = '\\\') OR (1=1`,
 	} {
-		require.ErrorIs(t, checkCondition(bad), source.ErrRefused, bad)
+		require.ErrorIs(t, Check(bad), source.ErrRefused, bad)
 	}
 }
 
 func FuzzCondition(f *testing.F) {
 	f.Add("a = 'x' AND (b)")
 	f.Fuzz(func(t *testing.T, where string) {
-		if checkCondition(where) != nil {
+		if Check(where) != nil {
 			return
 		}
 		// What is accepted stays accepted as a part of a larger condition, and a bracket too many never is.
-		require.NoError(t, checkCondition("(\n"+where+"\n) AND (1=1)"))
-		require.Error(t, checkCondition(where+"\n)"))
+		require.NoError(t, Check("(\n"+where+"\n) AND (1=1)"))
+		require.Error(t, Check(where+"\n)"))
 	})
 }

@@ -1,4 +1,4 @@
-package mysql
+package condition
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"github.com/tributary-lake/tributary/source"
 )
 
-// checkCondition refuses a condition that would not stay within the brackets that a query puts around it: one that closes
+// Check refuses a condition that would not stay within the brackets that a query puts around it: one that closes
 // a bracket it did not open could be joined to the split's range by its own OR, and every split would read the whole
 // shard. The text is otherwise left to the server.
-func checkCondition(where string) error {
+func Check(where string) error {
 	refuse := func(what string) error {
 		return fmt.Errorf("%w: where: %s: write one condition, as it would stand after WHERE: %.200q", source.ErrRefused, what, where)
 	}
