@@ -90,7 +90,18 @@ lint: ## gofumpt, go vet, golangci-lint, workflowcheck
 	$(TOOL) workflowcheck ./workflows/...
 	$(LINT) run
 
+sbom: ## dist/*.cdx.json: every module in the programs, with licences, in CycloneDX
+	@mkdir -p dist
+	for p in worker starter; do go tool -modfile=tools/sbom/go.mod cyclonedx-gomod app -json -licenses -assert-licenses -main $$p -output dist/$$p.cdx.json . || exit 1; done
+
+# Go's vulnerability database is a module too, so that it comes as all else does; its date is that of its version in tools/vulndb.
+vuln: ## known vulnerabilities of the modules that the programs reach, by govulncheck and a database of its own
+	@db=$$(mktemp -d) && trap "rm -rf $$db" EXIT && \
+	  osv=$$(go mod download -json golang.org/x/vulndb@$$(awk '$$1 == "golang.org/x/vulndb" {print $$2}' tools/vulndb/go.mod) | awk -F'"' '$$2 == "Dir" {print $$4}')/data/osv && \
+	  go tool -modfile=tools/vulndb/go.mod indexdb -vulns $$osv -out $$db && \
+	  $(TOOL) govulncheck -db file://$$db ./worker ./starter
+
 fmt: ## format the code
 	$(TOOL) gofumpt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo dev setup test test-all race sweep chaos fuzz bench bench-peers stages record-stages golden lint fmt
+.PHONY: help build demo dev setup test test-all race sweep chaos fuzz bench bench-peers stages record-stages golden lint sbom vuln fmt
