@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 // manySplits is a table that takes some hundred small units, so that there is a middle to strike at.
 type manySplits struct {
 	stack     *stack
+	server    *testenv.MySQL
 	warehouse string
 	queue     string
 	job       string
@@ -37,7 +39,7 @@ func newManySplitsOn(t *testing.T, flavor testenv.Flavor) *manySplits {
 	t.Helper()
 	m := testenv.Shared(t, flavor)
 	database := m.NewDatabase(t)
-	f := &manySplits{stack: theStack(t), warehouse: t.TempDir(), queue: queue(t), rows: 30_000, units: 300}
+	f := &manySplits{stack: theStack(t), server: m, warehouse: t.TempDir(), queue: queue(t), rows: 30_000, units: 300}
 	m.Exec(t, "USE "+database, "CREATE TABLE orders_1 (id INT PRIMARY KEY, v VARCHAR(40))", "CREATE TABLE n (n INT)",
 		"INSERT INTO n VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
 		"INSERT INTO orders_1 SELECT x, MD5(x) FROM (SELECT 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS x FROM n a, n b, n c, n d, n e) AS xs WHERE x <= "+fmt.Sprint(f.rows))
@@ -220,6 +222,32 @@ func TestResumeAfterTerminate(t *testing.T) {
 	require.Equal(t, run, summaryOf(t, r).Run)
 	// Attempts that were under way at the termination may finish or be lost; all others are made once.
 	require.LessOrEqual(t, len(f.ledgerFiles(run, "attempts"))-attempts, f.units-len(before)+2)
+	f.exact(t)
+}
+
+// A resume after kill -9 at nine tenths reads again only what was not finished, as the server counts it.
+func TestResumeReadsOnlyWhatIsMissing(t *testing.T) {
+	f := newManySplits(t)
+	w := f.stack.startWorker(t, f.queue)
+	run := f.start(t)
+	eventually(t, 2*time.Minute, "nine of ten units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > f.units*9/10 })
+	w.kill()
+	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
+	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), activities.WorkflowID("file://"+f.warehouse, target()), "", "test"))
+	missing := f.units - len(f.ledgerFiles(run, "splits"))
+	require.NotZero(t, missing, "it was not over")
+	sent := func() int {
+		n, err := strconv.Atoi(f.server.Query(t, "SHOW GLOBAL STATUS LIKE 'Rows_sent'")[0][1])
+		require.NoError(t, err)
+		return n
+	}
+	f.stack.startWorker(t, f.queue)
+	before := sent()
+	r := f.stack.run(t, "resume", run, "--wait", "--json")
+	require.Zero(t, r.code, r.stderr)
+	const besides = 40 // rows a unit that tell of sessions and definitions
+	require.LessOrEqual(t, sent()-before, missing*(f.rows/f.units+besides), "%d units were missing", missing)
+	require.Equal(t, int64(f.rows), summaryOf(t, r).Tables[0].Written)
 	f.exact(t)
 }
 
