@@ -238,12 +238,10 @@ func TestPlanOfARunThatWouldFail(t *testing.T) {
 	})
 	r := s.run(t, "plan", "-f", job)
 	require.Equal(t, 3, r.code, r.stdout+r.stderr)
-	for _, word := range []string{"table orders →", "table nothing: the plan is refused", "A RUN WOULD BE REFUSED, OR FAIL", "a/" + database + "/zero_1", "id = 7", "0000-00-00"} {
+	for _, word := range []string{"table orders →", "table nothing: the plan is refused", "A RUN WOULD BE REFUSED, OR FAIL", "a/" + database + "/zero_1", "id = 7", "0000-00-00", "types.zero_date", "nothing_*"} {
 		require.Contains(t, r.stdout, word)
 	}
-	for _, word := range []string{"table zero: column d", "types.zero_date", "table nothing:", "nothing_*"} {
-		require.Contains(t, r.stderr, word)
-	}
+	require.Contains(t, r.stderr, "see the plan of zero, nothing")
 	r = s.run(t, "plan", "-f", job, "--json")
 	require.Equal(t, 3, r.code)
 	var plans []map[string]any
@@ -252,7 +250,7 @@ func TestPlanOfARunThatWouldFail(t *testing.T) {
 	r = s.run(t, "plan", "-f", job, "--sample-rows", "0", "--markdown")
 	require.Equal(t, 3, r.code, "the refused table")
 	require.Contains(t, r.stdout, "| column | type | from |")
-	require.NotContains(t, r.stderr, "table zero", "no row is read")
+	require.NotContains(t, r.stderr, "zero", "no row is read")
 	require.Equal(t, 2, s.run(t, "plan", "-f", job, "--json", "--markdown").code)
 	require.Empty(t, filesBelow(t, warehouse))
 }
