@@ -168,6 +168,7 @@ func TestPlanWritesNothing(t *testing.T) {
 
 // Two runs on one table cannot overlap, whoever starts them.
 func TestTwoRunsOnOneTable(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
@@ -181,6 +182,7 @@ func TestTwoRunsOnOneTable(t *testing.T) {
 
 // A schedule starts run after run, and skips one that is due while the one before goes on.
 func TestSchedule(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	f := newManySplits(t)
 	data, err := os.ReadFile(f.job)
 	require.NoError(t, err)

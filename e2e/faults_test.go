@@ -120,8 +120,10 @@ func dataFiles(t *testing.T, warehouse string) []string {
 
 // kill -9 of the worker in the middle of Write, whatever server it reads: another worker takes over and the count is exact.
 func TestWorkerKilledInWrite(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	for _, flavor := range testenv.Flavors() {
 		t.Run(string(flavor), func(t *testing.T) {
+			t.Parallel()
 			f := newManySplitsOn(t, flavor)
 			w := f.stack.startWorker(t, f.queue)
 			run := f.start(t)

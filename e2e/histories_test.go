@@ -83,6 +83,7 @@ func (r *recorder) keep(t *testing.T, kind string, h *historypb.History) {
 // Real executions replay on the code that made them: a plain run, one that continues as new (2,500 tiny splits among them),
 // one that is cancelled, one whose worker is lost, and a plan. `make golden` keeps their histories for later releases.
 func TestHistoriesReplay(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	r := &recorder{stack: theStack(t), n: map[string]int{}}
 	f := newManySplits(t)
 	table := activities.WorkflowID("file://"+f.warehouse, target())

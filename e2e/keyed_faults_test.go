@@ -18,6 +18,7 @@ import (
 // each ends with exactly MySQL's rows. Additions that have come to the trigger are compacted beside, and maintenance leaves no file
 // too many. All histories replay; `make golden` keeps them.
 func TestKeyedHistoriesReplay(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	r := &recorder{stack: theStack(t), n: map[string]int{}}
 	f := newManySplits(t)
 	f.units = 60

@@ -239,6 +239,7 @@ func TestHotBucket(t *testing.T) {
 // kill -9 of the worker when merges are planned, and between the publication and the return of Commit: the count is exact, and
 // nothing is left beside the table.
 func TestWorkerKilledInMerge(t *testing.T) {
+	t.Parallel() // most of its time is waiting
 	for name, moment := range map[string]func(f *manySplits, run string) bool{
 		"merges are planned": func(f *manySplits, run string) bool { return contains(f.ledgerFiles(run, ""), "merges.json") },
 		"the snapshot is published": func(f *manySplits, _ string) bool {
@@ -247,6 +248,7 @@ func TestWorkerKilledInMerge(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newManySplits(t)
 			f.units = 60
 			f.edit(t, func(table map[string]any) {
