@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,12 +60,18 @@ func TestMaintain(t *testing.T) {
 		env := s.NewTestWorkflowEnvironment()
 		env.RegisterWorkflowWithOptions(workflows.Maintain, workflow.RegisterOptions{Name: workflows.MaintainName})
 		env.RegisterWorkflowWithOptions(workflows.UpkeepTable, workflow.RegisterOptions{Name: workflows.UpkeepTableName})
+		var mu sync.Mutex // the tables' activities go on beside each other
 		done := map[string][]string{}
+		note := func(table, step string) {
+			mu.Lock()
+			defer mu.Unlock()
+			done[table] = append(done[table], step)
+		}
 		env.RegisterActivityWithOptions(func(json.RawMessage) ([]upkeep.Table, error) {
 			return []upkeep.Table{{Name: "a", WorkflowID: "upkeep-a"}, {Name: "b", WorkflowID: "upkeep-b"}}, nil
 		}, activity.RegisterOptions{Name: upkeep.TablesName})
 		env.RegisterActivityWithOptions(func(in upkeep.CompactInput) (*upkeep.Compacted, error) {
-			done[in.Name] = append(done[in.Name], "compact")
+			note(in.Name, "compact")
 			if fails && in.Name == "a" {
 				return nil, refused(activities.TypeInternal)
 			}
@@ -72,12 +79,12 @@ func TestMaintain(t *testing.T) {
 			return &upkeep.Compacted{Snapshot: 5, FilesBefore: 3, FilesAfter: 1}, nil
 		}, activity.RegisterOptions{Name: upkeep.CompactName})
 		env.RegisterActivityWithOptions(func(in upkeep.ExpireInput) (*upkeep.Expired, error) {
-			done[in.Name] = append(done[in.Name], "expire")
+			note(in.Name, "expire")
 			require.Equal(t, []int64{2, 9, 1000}, []int64{int64(in.RetainMin), int64(in.RetainMax), int64(in.OlderThan)})
 			return &upkeep.Expired{Snapshots: 4}, nil
 		}, activity.RegisterOptions{Name: upkeep.ExpireName})
 		env.RegisterActivityWithOptions(func(in upkeep.OrphansInput) (*upkeep.Removed, error) {
-			done[in.Name] = append(done[in.Name], "orphans")
+			note(in.Name, "orphans")
 			require.EqualValues(t, 77, in.OlderThan)
 			return &upkeep.Removed{Files: 6}, nil
 		}, activity.RegisterOptions{Name: upkeep.OrphansName})

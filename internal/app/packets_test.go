@@ -48,12 +48,12 @@ type packets struct {
 	hanging chan struct{}
 }
 
-func newPackets(t *testing.T, server string) *packets {
+func newPackets(t *testing.T, server string, fault packetFault) *packets {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	p := &packets{Listener: l, server: server, hanging: make(chan struct{}, 1)}
+	p := &packets{Listener: l, server: server, fault: fault, hanging: make(chan struct{}, 1)}
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -67,8 +67,7 @@ func newPackets(t *testing.T, server string) *packets {
 }
 
 // reset lets the k-th packet from now on go wrong.
-func (p *packets) reset(f packetFault, k int64) {
-	p.fault = f
+func (p *packets) reset(k int64) {
 	p.at.Store(k)
 	p.seen.Store(0)
 	p.dead.Store(false)
@@ -152,7 +151,7 @@ func (r *packetRun) try(what string, do func(ctx context.Context) error) {
 		return
 	}
 	require.True(r.t, r.proxy.struck.Load(), "%s failed by itself: %v", what, err)
-	r.proxy.reset(cutBefore, -1)
+	r.proxy.reset(-1)
 	require.NoError(r.t, do(r.t.Context()), what)
 }
 
@@ -201,7 +200,7 @@ func TestSweepOfPackets(t *testing.T) {
 	}
 	for _, fault := range []packetFault{cutBefore, cutWithin, hangs, dies} {
 		t.Run(string(fault), func(t *testing.T) {
-			proxy := newPackets(t, m.Addr())
+			proxy := newPackets(t, m.Addr(), fault)
 			_, port, err := net.SplitHostPort(proxy.Addr().String())
 			require.NoError(t, err)
 			warehouse := t.TempDir()
@@ -210,7 +209,7 @@ func TestSweepOfPackets(t *testing.T) {
 			points := int64(0)
 			for struck := true; struck; points += stride {
 				r := &packetRun{t: t, proxy: proxy, env: NewEnv(&config.Masker{})}
-				proxy.reset(fault, points)
+				proxy.reset(points)
 				result := r.run(json.RawMessage(job), fmt.Sprintf("r%d", points))
 				struck = proxy.at.Load() < 0 || proxy.struck.Load()
 				require.EqualValues(t, len(want), result.Written, "packet %d", points)
