@@ -13,6 +13,7 @@ import (
 // Several units write to the same buckets at the same time, a refresh may have another number of buckets than before, and
 // Paimon reads each row once and finds it in its bucket.
 func TestBucketedTarget(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	database := m.NewDatabase(t)

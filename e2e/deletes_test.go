@@ -12,6 +12,7 @@ import (
 // A source from which rows vanish, or in which they are marked: after each run the table is what MySQL has, for Paimon and for
 // another reader, and a compared refresh writes what differs and no more.
 func TestDeletedRowsLeaveTheTable(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	base := m.NewDatabase(t)

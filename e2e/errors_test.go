@@ -108,6 +108,7 @@ func TestTemporalIsDown(t *testing.T) {
 // A target with another schema is left alone where the job is strict, in the plan too, and is widened otherwise: by a run,
 // never by a plan.
 func TestTargetWithAnotherSchema(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	database := m.NewDatabase(t)

@@ -142,6 +142,7 @@ func TestWorkerKilledInWrite(t *testing.T) {
 // kill -9 between the publication of the snapshot and the return of Commit: the run completes with that one snapshot, and
 // committing once more is a no-op.
 func TestWorkerKilledAfterPublish(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		f := newManySplits(t)
 		w := f.stack.startWorker(t, f.queue)
@@ -183,6 +184,7 @@ func contains(list []string, s string) bool {
 
 // Cancel leaves no data file and no snapshot, and says so.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
@@ -205,6 +207,7 @@ func TestCancel(t *testing.T) {
 
 // A terminated run leaves its ledger; resume does only what is missing, in the same run.
 func TestResumeAfterTerminate(t *testing.T) {
+	t.Parallel()
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
@@ -255,6 +258,7 @@ func TestResumeReadsOnlyWhatIsMissing(t *testing.T) {
 
 // A terminated run that nobody resumes is given up by the next run of the table, and by abort.
 func TestAbortAfterTerminate(t *testing.T) {
+	t.Parallel()
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
@@ -277,6 +281,7 @@ func TestAbortAfterTerminate(t *testing.T) {
 
 // SIGTERM drains: activities end, and another worker goes on.
 func TestWorkerDrainsOnSIGTERM(t *testing.T) {
+	t.Parallel()
 	f := newManySplits(t)
 	w := f.stack.startWorker(t, f.queue)
 	run := f.start(t)
@@ -291,6 +296,7 @@ func TestWorkerDrainsOnSIGTERM(t *testing.T) {
 
 // A run that any other client starts, as `temporal workflow start --type Sync --input-file job.json` does.
 func TestStartedByAnotherClient(t *testing.T) {
+	t.Parallel()
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	job, err := os.ReadFile(f.job)

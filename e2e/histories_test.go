@@ -122,6 +122,7 @@ func TestHistoriesReplay(t *testing.T) {
 // 2,500 unpacked tiny splits at the default limits: the workflow continues as new by itself, when the server suggests it or
 // its own limit is reached, and the run keeps its id.
 func TestManyTinySplits(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	f := newManySplits(t)
 	f.units = 2501

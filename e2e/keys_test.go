@@ -61,6 +61,7 @@ func keyJob(t *testing.T, warehouse, q, databases string, m *testenv.MySQL, chan
 // The ids of sixteen shards collide. With the shards' names in the key all rows are there; without, the run fails, names the
 // shards and commits nothing, or the shard last in the plan wins, in 64 buckets of 20 partitions.
 func TestSixteenShardsIntoAKeyTable(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	base := m.NewDatabase(t)
@@ -129,6 +130,7 @@ func TestSixteenShardsIntoAKeyTable(t *testing.T) {
 
 // Keys of every type, of several columns, and with rows that two shards have: each target is MySQL's merged rows.
 func TestKeysOfEveryType(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	base := m.NewDatabase(t)

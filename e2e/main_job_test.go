@@ -52,6 +52,7 @@ func jobFile(t *testing.T, warehouse, queue string, servers []server, change fun
 // Two servers, two databases each, four tables each: sixteen shards with 200,000 rows of every type, in 20 splits at
 // parallelism 5. Paimon's own library reads exactly MySQL's rows.
 func TestSixteenShards(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	servers := []server{{"a", testenv.MariaDB(t, testenv.BufferPool("256M"))}, {"b", testenv.MariaDB(t, testenv.BufferPool("256M"))}}
 	warehouse := t.TempDir()
@@ -103,6 +104,7 @@ func TestSixteenShards(t *testing.T) {
 
 // The same types on every server, one table in 20 splits at parallelism 5.
 func TestTypesOnEveryServer(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	for _, flavor := range testenv.Flavors() {
 		t.Run(string(flavor), func(t *testing.T) {

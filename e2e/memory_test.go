@@ -41,6 +41,7 @@ type heavyTable struct {
 // Tables of every shape that takes much memory, each in four splits that one worker reads at the same time: it stays within
 // run.memory and what the program itself needs, measured by the kernel, and no row is lost or changed.
 func TestMemoryPromise(t *testing.T) {
+	t.Parallel()
 	s := theStack(t)
 	m := testenv.MariaDB(t, testenv.Setting("max_allowed_packet", "80M"), testenv.Setting("group_concat_max_len", "80000000"))
 	for _, c := range heavyTables() {

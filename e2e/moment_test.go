@@ -17,6 +17,7 @@ import (
 // Amounts move between two shards that are read at one moment, and the worker is killed with kill -9 while it reads: another
 // worker reads all of it again, at a new moment, and claims it once. So nothing has been moved by half.
 func TestWorkerKilledInAMoment(t *testing.T) {
+	t.Parallel()
 	const accounts, parts = 10_000, 4
 	m := testenv.Shared(t, testenv.FlavorMariaDB)
 	database := m.NewDatabase(t)

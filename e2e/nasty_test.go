@@ -47,6 +47,7 @@ func nastyTables() map[string]nasty {
 // TestNastyTables loads tables with keys that are hard to cut, on servers whose own settings change how literals are written:
 // planned and read through the commands, every row is there once.
 func TestNastyTables(t *testing.T) {
+	t.Parallel()
 	const rows = 600
 	for _, flavor := range testenv.Flavors() {
 		t.Run(string(flavor), func(t *testing.T) {
