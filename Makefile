@@ -46,10 +46,11 @@ test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB m
 
 race: test ## the same as test: -race is always on
 
-sweep: ## break every single file operation and every packet of MySQL's in a run, in every way, and check the table (make test tries some)
+sweep: ## break every single file operation, every packet of MySQL's and every activity of a run, in every way, and check the table (make test tries some)
 	go test ./ledger/twophase -run EveryInterleaving -timeout 60m -v -deep
 	go test ./activities -run Sweep -timeout 60m -v -every-point | grep -v ERROR
 	go test ./internal/app -run Sweep -timeout 60m -v -every-point
+	go test ./e2e/boundaries -timeout 60m -v -every-point
 
 chaos: ## kill workers, Temporal and MySQL connections at random for CHAOS (10m), at least 50 runs, and compare every snapshot with MySQL (make test: two minutes)
 	go test -race ./e2e/chaos -count 1 -v -timeout 0 -for $(CHAOS) -runs 50

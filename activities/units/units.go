@@ -82,6 +82,9 @@ func (d *division) instances() []ledger.Unit {
 	var units []ledger.Unit
 	at := map[string]int{}
 	for i, t := range d.Tables {
+		if len(d.Splits[i]) == 0 {
+			continue // nothing of it is read, so it needs no moment
+		}
 		n, ok := at[t.Shard.Instance]
 		if !ok {
 			n = len(units)
@@ -99,6 +102,9 @@ func (d *division) shards(rows int64) []ledger.Unit {
 	var last string
 	var filled int64
 	for i, t := range d.Tables {
+		if len(d.Splits[i]) == 0 {
+			continue
+		}
 		splits := d.splits(i)
 		more := ledger.Unit{Splits: splits}.Rows()
 		if n := len(units) - 1; n >= 0 && last == t.Shard.Instance && filled+more <= rows {

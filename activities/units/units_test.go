@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tributary-lake/tributary/activities/units"
+	"github.com/tributary-lake/tributary/ledger"
 	"github.com/tributary-lake/tributary/source"
 )
 
@@ -77,4 +78,22 @@ func TestUnitsWithoutEstimates(t *testing.T) {
 	require.Equal(t, 160, packed(t, tables, splits, 250_000, 256*mib))
 	tables, splits = drafted(1000, 200, 16<<10)
 	require.Equal(t, 1000, packed(t, tables, splits, 0, 256*mib))
+}
+
+// Shards of which nothing is read, such as those whose window is empty, make no unit and need no moment, whatever the consistency.
+func TestNoUnitOfNothing(t *testing.T) {
+	tables, splits := drafted(3, 10, 100)
+	for i := range tables {
+		tables[i].Shard.Instance = string(rune('a' + i))
+	}
+	for _, consistency := range []string{units.Split, units.Shard, units.Instance} {
+		of := func(splits ...[]source.Split) []ledger.Unit {
+			return units.Of(units.Shards{Tables: tables, Splits: splits, Outputs: make([][]source.Output, len(tables))},
+				units.Spec{Consistency: consistency, PackRows: 250_000, FileBytes: mib, Parallelism: 4}).Units
+		}
+		require.Empty(t, of(nil, nil, nil), consistency)
+		made := of(nil, splits[1], nil)
+		require.Len(t, made, 1, consistency)
+		require.Equal(t, tables[1].Shard, made[0].Splits[0].Shard)
+	}
 }
