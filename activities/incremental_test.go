@@ -167,30 +167,34 @@ func TestIncrementalRunRefusesWhatItCannotGoOnFrom(t *testing.T) {
 // TestFaultSweepOfIncrementalRun breaks operations on the stores in every way and lets the run end in every way. Whatever came of
 // it, the next run finds what is missing: each row is there once.
 func TestFaultSweepOfIncrementalRun(t *testing.T) {
-	base := newBase(t, incremental)
-	ends := endings()
-	ends["settled by the next run"] = func(s *sweep, _ []step) { s.next("r2") }
-	for fault, choose := range faults() {
-		for ending, end := range ends {
-			t.Run(fault+", "+ending, func(t *testing.T) {
-				t.Parallel()
-				points := 0
-				for broke := true; broke; points += stride() {
-					synctest.Test(t, func(t *testing.T) {
-						s := newSweep(t, base, false)
-						incremental(&s.job.Tables[0])
-						broke = s.once(func(n int) faultio.Fault { return choose(points, n) }, end)
-						s.next("r3")
-						require.Equal(t, s.fresh, s.rows())
-						require.Equal(t, map[string]string{"one/shop/a": "13", "one/shop/b": "111"}, s.kept())
-						s.tidy()
-					})
-					if t.Failed() {
-						t.Fatalf("operation %d", points)
+	for table, change := range map[string]func(*testTable){"append table": func(*testTable) {}, "key table": keyed("id")} {
+		base := newBase(t, incremental, change)
+		ends := endings()
+		ends["settled by the next run"] = func(s *sweep, _ []step) { s.next("r2") }
+		for fault, choose := range faults() {
+			for ending, end := range ends {
+				t.Run(table+", "+fault+", "+ending, func(t *testing.T) {
+					t.Parallel()
+					points := 0
+					for broke := true; broke; points += stride() {
+						synctest.Test(t, func(t *testing.T) {
+							s := newSweep(t, base, false)
+							incremental(&s.job.Tables[0])
+							change(&s.job.Tables[0])
+							broke = s.once(func(n int) faultio.Fault { return choose(points, n) }, end)
+							s.next("r3")
+							require.Equal(t, s.fresh, s.rows())
+							require.Equal(t, map[string]string{"one/shop/a": "13", "one/shop/b": "111"}, s.kept())
+							require.Empty(t, list(t, s.staging, "/orders/runs/"), "no sorted row is left")
+							s.tidy()
+						})
+						if t.Failed() {
+							t.Fatalf("operation %d", points)
+						}
 					}
-				}
-				require.Greater(t, points, 100)
-			})
+					require.Greater(t, points, 100)
+				})
+			}
 		}
 	}
 }
@@ -206,6 +210,14 @@ func (s *sweep) next(id string) {
 	for unit := range planned.Units {
 		_, err := s.later.write(ctx, activities.WriteInput{TableRun: run, Unit: unit})
 		require.NoError(s.t, err)
+	}
+	if len(s.job.Tables[0].PrimaryKey) > 0 {
+		merges, err := s.later.planMerges(ctx, activities.PlanMergesInput{TableRun: run})
+		require.NoError(s.t, err)
+		for n := range merges.Merges {
+			_, err := s.later.merge(ctx, activities.MergeInput{TableRun: run, Merge: n})
+			require.NoError(s.t, err)
+		}
 	}
 	for _, do := range []func(context.Context) error{
 		func(ctx context.Context) error {

@@ -115,32 +115,50 @@ func TestWindowsShareNoRowAndLeaveNoneOut(t *testing.T) {
 // A row of a transaction that is open when the window's end is fixed comes in a later window, although rows with later times and
 // greater numbers were there before.
 func TestWindowsWaitForOpenTransactions(t *testing.T) {
-	onAll(t, func(t *testing.T, s *shop) {
-		s.exec(t, "CREATE TABLE times (id INT PRIMARY KEY, w TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), KEY (w))",
-			"CREATE TABLE numbers (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
-		times, numbers := s.follow(t, "times", "w"), s.follow(t, "numbers", "id")
-		s.exec(t, "INSERT INTO times (id) VALUES (1)", "INSERT INTO numbers (v) VALUES (1)")
-		late := s.session(t)
-		hold(t, late, "INSERT INTO times (id) VALUES (2)", "INSERT INTO numbers (v) VALUES (2)")
-		nextSecond(t, s)
-		s.exec(t, "INSERT INTO times (id) VALUES (3)", "INSERT INTO numbers (v) VALUES (3)")
-		nextSecond(t, s)
-		nextSecond(t, s)
+	onAll(t, windowsWait)
+}
 
-		require.NotContains(t, times.step(t), "3", "it is later than a row that cannot be seen yet")
-		require.Contains(t, times.last.Notes[0], "the oldest transaction that may have written began at")
-		require.Empty(t, numbers.step(t))
-		require.Contains(t, numbers.last.Notes[0], "numbered rows wait for a later run")
-
-		_, err := late.ExecContext(t.Context(), "COMMIT")
-		require.NoError(t, err)
-		first := []string{}
-		if times.after != "" {
-			first = ids("1")
+// So it is on servers that live in another time zone than UTC, before it or after: the beginnings of transactions are told in the
+// time zone of the server's system whatever that of the session is, and windows are in UTC.
+func TestWindowsWaitForOpenTransactionsInAnyTimeZone(t *testing.T) {
+	for _, flavor := range []testenv.Flavor{testenv.FlavorMariaDB, testenv.FlavorMySQL80} {
+		for name, offset := range map[string]string{"EAST": "-5:30", "WEST": "+8"} { // in POSIX' TZ, east of Greenwich is negative
+			t.Run(string(flavor)+", "+name, func(t *testing.T) {
+				t.Setenv("TZ", name+offset)
+				s := newShop(t, testenv.Start(t, flavor, testenv.TimeZone("+01:00")))
+				require.Equal(t, []string{name, "+01:00"}, s.server.Query(t, "SELECT @@system_time_zone, @@global.time_zone")[0])
+				windowsWait(t, s)
+			})
 		}
-		require.Equal(t, ids("1", "2", "3"), append(first, times.step(t)...))
-		require.Equal(t, ids("1", "2", "3"), numbers.step(t))
-	})
+	}
+}
+
+func windowsWait(t *testing.T, s *shop) {
+	t.Helper()
+	s.exec(t, "CREATE TABLE times (id INT PRIMARY KEY, w TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), KEY (w))",
+		"CREATE TABLE numbers (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+	times, numbers := s.follow(t, "times", "w"), s.follow(t, "numbers", "id")
+	s.exec(t, "INSERT INTO times (id) VALUES (1)", "INSERT INTO numbers (v) VALUES (1)")
+	late := s.session(t)
+	hold(t, late, "INSERT INTO times (id) VALUES (2)", "INSERT INTO numbers (v) VALUES (2)")
+	nextSecond(t, s)
+	s.exec(t, "INSERT INTO times (id) VALUES (3)", "INSERT INTO numbers (v) VALUES (3)")
+	nextSecond(t, s)
+	nextSecond(t, s)
+
+	require.NotContains(t, times.step(t), "3", "it is later than a row that cannot be seen yet")
+	require.Contains(t, times.last.Notes[0], "the oldest transaction that may have written began at")
+	require.Empty(t, numbers.step(t))
+	require.Contains(t, numbers.last.Notes[0], "numbered rows wait for a later run")
+
+	_, err := late.ExecContext(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	first := []string{}
+	if times.after != "" {
+		first = ids("1")
+	}
+	require.Equal(t, ids("1", "2", "3"), append(first, times.step(t)...))
+	require.Equal(t, ids("1", "2", "3"), numbers.step(t))
 }
 
 // hold begins a transaction and leaves it open.
