@@ -27,11 +27,11 @@ func layers() []layer {
 			},
 		},
 		{
-			name: "1", why: "files of a table, the ledger and the source's vocabulary know only layer 0",
+			name: "1", why: "files of a table, the ledger and the source's and sink's vocabulary know only layer 0",
 			packages: []string{
 				"lake/datafile", "lake/datafile/filereader", "lake/mergetree", "lake/mergetree/block", "lake/keydiff", "lake/spill", "lake/deletion", "lake/predicate", "lake/manifest", "lake/manifest/avro",
 				"lake/snapshot", "lake/bucket", "lake/partition", "source", "source/tally", "ledger",
-				"ledger/twophase",
+				"ledger/twophase", "sink", "sink/settlement", "sink/swap",
 			},
 			within: [][2]string{
 				{"lake/datafile", "lake/manifest"},
@@ -45,6 +45,8 @@ func layers() []layer {
 				{"source", "source/tally"},
 				{"ledger", "source"},
 				{"ledger/twophase", "ledger"},
+				{"sink/settlement", "ledger"},
+				{"sink/settlement", "sink"},
 			},
 		},
 		{
@@ -125,6 +127,9 @@ func rim() map[string][]string {
 		"source/mysql/condition":  {"source"},
 		"source/mysql/lag":        {},
 		"source/mysql/definition": {},
+		"sink/starrocks":          {"sink", "sink/swap", "lake/row", "sink/starrocks/ddl", "sink/starrocks/encode"},
+		"sink/starrocks/ddl":      {"sink", "lake/schema"},
+		"sink/starrocks/encode":   {"lake/row", "lake/schema"},
 		"lake/catalog/hive":       {"lake/catalog", "lake/fileio", "lake/partition", "lake/schema"},
 		"lake/fileio/s3":          {"lake/fileio", "lake/fileio/window"},
 		"lake/fileio/hdfs":        {"lake/fileio", "lake/fileio/window"},
