@@ -129,7 +129,7 @@ func TestPutUnderEveryFault(t *testing.T) {
 		for at, fired := 0, true; fired; at++ {
 			fired = false
 			s := cluster(t, srtest.Options{FrontEnds: 2})
-			c := client(t, s)
+			c := client(t, s, hurried(kind))
 			s.Script(func(p srtest.Point) srtest.Fault {
 				if p.N != at {
 					return srtest.Fault{}

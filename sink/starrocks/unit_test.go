@@ -191,9 +191,9 @@ func TestBeginWaitsForATransactionToEnd(t *testing.T) {
 }
 
 func TestCommitSettlesEveryDoubt(t *testing.T) {
-	prepared := func(t *testing.T) (*srtest.Server, *starrocks.Client, sink.Part) {
+	prepared := func(t *testing.T, change ...func(*starrocks.Config)) (*srtest.Server, *starrocks.Client, sink.Part) {
 		s := cluster(t, srtest.Options{})
-		c := client(t, s)
+		c := client(t, s, change...)
 		u := unit(t, c, "L", csv(t))
 		require.NoError(t, u.Write(t.Context(), rows(0, 10)))
 		part, _, err := u.Prepare(t.Context())
@@ -202,7 +202,7 @@ func TestCommitSettlesEveryDoubt(t *testing.T) {
 	}
 	for _, k := range srtest.Kinds() {
 		t.Run(k.String(), func(t *testing.T) {
-			s, c, part := prepared(t)
+			s, c, part := prepared(t, hurried(k))
 			s.Script(once("fe", "commit", 1, srtest.Fault{Kind: k}))
 			require.NoError(t, c.Commit(t.Context(), part))
 			s.Flush()
@@ -262,7 +262,7 @@ func TestEveryFaultAtEveryRequestLoadsEachRowOnce(t *testing.T) {
 			for at, fired := 0, true; fired; at++ {
 				fired = false
 				s := cluster(t, srtest.Options{FrontEnds: 2})
-				c := client(t, s)
+				c := client(t, s, hurried(kind))
 				s.Script(func(p srtest.Point) srtest.Fault {
 					if p.N != at {
 						return srtest.Fault{}
@@ -282,7 +282,7 @@ func TestEveryFaultAtEveryRequestLoadsEachRowOnce(t *testing.T) {
 					require.NoError(t, c.Commit(t.Context(), p), "fault at request %d", at)
 				}
 				s.Flush()
-				hasty := client(t, s, func(c *starrocks.Config) { c.Patience = 20 * time.Millisecond })
+				hasty := client(t, s, hurried(kind), func(c *starrocks.Config) { c.Patience = time.Second })
 				for _, l := range lost {
 					state, err := hasty.RollBack(t.Context(), orders, l)
 					require.NotEqual(t, sink.Committed, state)

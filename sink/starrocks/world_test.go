@@ -38,7 +38,7 @@ func client(t testing.TB, s *srtest.Server, change ...func(*starrocks.Config)) *
 	t.Helper()
 	c := starrocks.Config{
 		Nodes: s.Nodes(), User: "loader", Password: password,
-		Reply: 300 * time.Millisecond, Patience: 2 * time.Second, Pause: time.Millisecond,
+		Reply: 30 * time.Second, Patience: time.Minute, Pause: time.Millisecond,
 	}
 	for _, f := range change {
 		f(&c)
@@ -46,6 +46,15 @@ func client(t testing.TB, s *srtest.Server, change ...func(*starrocks.Config)) *
 	made, err := starrocks.New(c)
 	require.NoError(t, err)
 	return made
+}
+
+// hurried does not wait long for a reply where one is stuck.
+func hurried(k srtest.Kind) func(*starrocks.Config) {
+	return func(c *starrocks.Config) {
+		if k == srtest.Stuck {
+			c.Reply = 500 * time.Millisecond
+		}
+	}
 }
 
 // rows are orders from one number to below another.
