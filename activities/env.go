@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-lake/tributary/lake/fileio"
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/tally"
 )
 
 // Env opens what a job names. internal/app implements it; a test gives its own.
@@ -105,7 +106,9 @@ type Session struct {
 	// Moments is nil when the source's consistency is split.
 	Moments Moments
 	// Windows is nil when all rows are read.
-	Windows   watermark.Source
+	Windows watermark.Source
+	// Sums are for comparisons of what was committed with what the source has.
+	Sums      Sums
 	Warehouse fileio.Store
 	Catalog   catalog.Catalog
 	// Close gives the session back.
@@ -125,6 +128,14 @@ type Source interface {
 	Read(ctx context.Context, r source.Read, emit func(full *row.Batch) (empty *row.Batch, err error)) (source.ReadStats, error)
 	// Consistency states what is read at one moment: split, shard or instance.
 	Consistency() string
+}
+
+// Sums says what the source has now.
+type Sums interface {
+	// Sum is the servers' own of the rows of a read, without those that are marked.
+	Sum(ctx context.Context, r source.Read, mark *source.Mark) (tally.Sum, error)
+	// Since tells which shards of an instance were changed after a cut.
+	Since(ctx context.Context, instance string, cut source.Position, shards []source.Shard) (source.Logged, error)
 }
 
 // Moments opens connections of the source that see one moment of an instance.

@@ -46,7 +46,7 @@ func mayLeaveOut(ctx context.Context, s *Session, d *draft, latest *snapshot.Sna
 	}
 	before := strings.Split(made.Properties[leftOutProperty], "\n")
 	mayBeThere := func(name string) bool { return !slices.Contains(before, name) }
-	if made.CommitKind == snapshot.Overwrite && made.Properties[jobProperty] == s.Spec.Job && !slices.ContainsFunc(left, mayBeThere) {
+	if made.CommitKind == snapshot.Overwrite && made.Properties[JobProperty] == s.Spec.Job && !slices.ContainsFunc(left, mayBeThere) {
 		return nil
 	}
 	return fmt.Errorf("%w: %d of %d shards cannot be merged with the others and would be left out (drift: quarantine), but a full refresh replaces all rows of %s (snapshot %d has %d), also those that these shards may have there: %s. Alter them, give the column a type with columns: {name, type}, exclude them if their rows may go, or use mode: append",

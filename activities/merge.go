@@ -171,17 +171,20 @@ func (m *mergeAttempt) begin(ctx context.Context, table *lake.Table, content shu
 		most = 0
 	}
 	met := shuffle.NewCollisions(table.Schema(), most)
-	spec, work := m.session.Spec, merging.Merge{Content: content, Met: met}
+	spec, work := m.session.Spec, &merging.Merge{Content: content, Met: met}
+	if m.plan.Checksums {
+		work.Again = table
+	}
 	o := lake.BucketMergerOptions{
 		Files: lake.WriterOptions{
 			Prefix: m.record.Prefix, Guard: m.allowed, RowGroupBytes: spec.RowGroupBytes, Memory: spec.SortBytes, Codecs: m.codecs,
 			Spill: m.ledger.Store(), SpillFolder: m.ledger.RunsFolder(),
 		},
 		SpillName: m.record.RunName,
-		Sorted:    m.ledger.Store(), OnDuplicate: met.Met, Upsert: !m.plan.Overwrite,
+		Sorted:    m.ledger.Store(), OnDuplicate: work.Duplicate, Upsert: !m.plan.Overwrite,
 	}
 	if m.plan.Compare {
-		compared, err := deletes.Compare(ctx, table)
+		compared, err := deletes.Compare(ctx, table, m.plan.Checksums)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -193,7 +196,7 @@ func (m *mergeAttempt) begin(ctx context.Context, table *lake.Table, content shu
 }
 
 // merge makes the files of all buckets.
-func (m *mergeAttempt) merge(ctx context.Context, work merging.Merge, id schema.ID) ([]byte, ledger.Counts, error) {
+func (m *mergeAttempt) merge(ctx context.Context, work *merging.Merge, id schema.ID) ([]byte, ledger.Counts, error) {
 	work.Progress = func(rows int64) {
 		m.merged.Store(rows)
 		m.written.Store(work.Out.Bytes())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-lake/tributary/activities/fit"
+	"github.com/tributary-lake/tributary/activities/merging"
 	"github.com/tributary-lake/tributary/activities/notes"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/activities/units"
@@ -140,7 +141,7 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	switch {
 	case errors.Is(err, catalog.ErrNotExist):
 		d.existing = nil
-		fitted, err := fit.New(s.Spec.wanted(), d.shards())
+		fitted, err := fit.New(s.Spec.Wanted(), d.shards())
 		if err := d.follow(s.Spec, fitted, err); err != nil {
 			return nil, err
 		}
@@ -168,7 +169,7 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	}
 	if latest != nil {
 		d.base = latest.ID
-		if s.Spec.Deletes.Refresh && latest.Properties[jobProperty] == s.Spec.Job {
+		if s.Spec.Deletes.Refresh && latest.Properties[JobProperty] == s.Spec.Job {
 			d.notes = append(d.notes, notes.FewerShards(latest.Properties[shardsProperty], int64(latest.ID), len(d.tables))...)
 		}
 		if err := mayLeaveOut(ctx, s, d, latest, found); err != nil {
@@ -195,8 +196,8 @@ func prepareDraft(ctx context.Context, s *Session) (*draft, error) {
 	return d, nil
 }
 
-// wanted is what the job says of the target.
-func (s TableSpec) wanted() fit.Wanted {
+// Wanted is what the job says of the target.
+func (s TableSpec) Wanted() fit.Wanted {
 	return fit.Wanted{
 		Target: s.Target.String(), PartitionKeys: s.PartitionKeys, PrimaryKey: s.PrimaryKey, Options: s.Options,
 		Overwrite: s.Overwrite, Deletes: s.Deletes.Fate(), LastWins: s.LastWins, Drift: s.Drift,
@@ -219,7 +220,7 @@ func (d *draft) shards() fit.Shards {
 
 // fitExisting brings the existing target and the merged schema together.
 func (d *draft) fitExisting(spec TableSpec) error {
-	fitted, err := fit.Existing(spec.wanted(), d.shards(), d.existing)
+	fitted, err := fit.Existing(spec.Wanted(), d.shards(), d.existing)
 	return d.follow(spec, fitted, err)
 }
 
@@ -227,7 +228,7 @@ func (d *draft) fitExisting(spec TableSpec) error {
 func (d *draft) follow(spec TableSpec, fitted *fit.Fitted, err error) error {
 	var keys []string
 	if err == nil {
-		keys, err = fitted.Keys(spec.wanted(), d.shards())
+		keys, err = fitted.Keys(spec.Wanted(), d.shards())
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPlanRefused, err)
@@ -366,7 +367,10 @@ func (r *run) planFor(d *draft) (*ledger.Plan, []ledger.Unit, error) {
 		p.Bytes += t.Bytes
 	}
 	if p.Keyed && p.Checksums {
-		return nil, nil, fmt.Errorf("%w: verify: checksums is not available yet for key tables, as %s is: use counts", ErrPlanRefused, spec.Target)
+		err := merging.Summable(d.planned)
+		if p.Checksums = err == nil; err != nil && !p.SourceSums {
+			return nil, nil, fmt.Errorf("%w: target %s: %w", ErrPlanRefused, spec.Target, err)
+		}
 	}
 	if p.Keyed && p.Splits > sink.MaxSplits {
 		return nil, nil, fmt.Errorf("%w: %d splits are more than the %d that rows of a key table can be numbered by: raise split.rows", ErrPlanRefused, p.Splits, sink.MaxSplits)

@@ -250,6 +250,9 @@ func (r *run) filed(ctx context.Context, round int) ([]*ledger.Claim, ledger.Cou
 		return nil, total, fmt.Errorf("%w: of %d rows read %d were sorted and %d marked as deleted; %s",
 			ErrMismatch, total.RowsRead, total.RowsSorted, total.RowsDropped, total.Merged())
 	}
+	if sums := total.Sums; sums.Files != sums.Wanted() {
+		return nil, total, fmt.Errorf("%w: the files of all merges should have rows with checksum %016x, as was read, and have %016x", ErrMismatch, sums.Wanted(), sums.Files)
+	}
 	return claims, total, nil
 }
 
@@ -301,7 +304,7 @@ func (r *run) messages(ctx context.Context, round int) ([]*message.Commit, ledge
 // request is the one commit of the run.
 func (r *run) request(messages []*message.Commit) commit.Request {
 	properties := map[string]string{
-		jobProperty: r.key.Job, "tributary.run": r.key.Run, "tributary.consistency": r.plan.Consistency,
+		JobProperty: r.key.Job, "tributary.run": r.key.Run, "tributary.consistency": r.plan.Consistency,
 		shardsProperty: strconv.Itoa(r.plan.Shards),
 	}
 	if len(r.plan.LeftOut) > 0 {
@@ -311,7 +314,7 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 		properties[roundProperty] = strconv.Itoa(r.round)
 	}
 	for _, c := range r.cut {
-		properties[cutProperty+c.Instance] = c.Text()
+		properties[CutProperty+c.Instance] = c.Text()
 	}
 	req := commit.Request{
 		User: r.user(), Identifier: identifier, Kind: r.kind(), Messages: messages, Planned: r.schema,
@@ -321,13 +324,13 @@ func (r *run) request(messages []*message.Commit) commit.Request {
 	return req
 }
 
-// cutProperty and the name of an instance are the property of a snapshot that has the instance's cut: its Text.
-const cutProperty = "tributary.cut."
+// CutProperty and the name of an instance are the property of a snapshot that has the instance's cut: its Text.
+const CutProperty = "tributary.cut."
 
 // roundProperty is the property of a snapshot that names the round of merges whose files it has, where that is not the first.
 const roundProperty = "tributary.round"
 
-// jobProperty is the property of a snapshot that names the job it was made by.
-const jobProperty = "tributary.job"
+// JobProperty is the property of a snapshot that names the job it was made by.
+const JobProperty = "tributary.job"
 
 func (r *run) committer() *commit.Committer { return r.table.Committer() }

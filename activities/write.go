@@ -223,7 +223,7 @@ func (a *attempt) sinks() sink.Options {
 	return sink.Options{
 		Keyed: a.plan.Keyed, Prefix: a.record.Prefix, RunName: a.record.RunName, Store: a.ledger.Store(), RunsFolder: a.ledger.RunsFolder(),
 		Guard: a.allowed, RowGroupBytes: spec.RowGroupBytes, SortBytes: spec.SortBytes, Codecs: a.codecs, Overwrite: spec.Overwrite,
-		Deletes: spec.Deletes, Spill: a.spill,
+		Deletes: spec.Deletes, Checksums: a.plan.Checksums, Spill: a.spill,
 		Messages: sink.Messages{Producer: a.producer, Version: spec.SerializerVersion},
 	}
 }
@@ -259,8 +259,11 @@ func (a *attempt) copy(ctx context.Context, table *lake.Table, from pipe.Read, n
 		counts.Replaced = ledger.AddReplaced(counts.Replaced, stats.Replaced)
 	}
 	l, err := out.Finish(ctx)
+	if p.Sum != nil && a.plan.Keyed {
+		counts.Sums.Read = p.Sum.Sum
+	}
 	l.Counts = l.Counts.Add(counts)
-	if err == nil && p.Sum != nil {
+	if err == nil && p.Sum != nil && !a.plan.Keyed {
 		err = verify.ReadAgain(ctx, table, l, p.Sum, splits)
 	}
 	return l, err

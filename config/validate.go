@@ -54,9 +54,6 @@ func (b *binder) checkJob(job *Job) {
 		if incremental := table.Mode == Incremental; incremental != (table.Watermark.Column != "") {
 			b.fault(path+".watermark", fmt.Sprintf("mode %s and watermark do not belong together", table.Mode), "give mode: incremental a watermark: {column}, and no other mode one")
 		}
-		if len(table.PrimaryKey) > 0 && job.Run.Verify == VerifyChecksums {
-			b.fault("run.verify", fmt.Sprintf("checksums is not available yet for tables with a primary key, as %s has", table.Name), "available: none, counts")
-		}
 	}
 	b.checkTarget(job.Target)
 }

@@ -159,9 +159,30 @@ type Counts struct {
 	RowsDropped int64 `json:"rows_dropped,omitempty"`
 	RowsSame    int64 `json:"rows_same,omitempty"`
 	RowsGone    int64 `json:"rows_gone,omitempty"`
+	// Sums are those of a key table's rows, where the plan asks for checksums.
+	Sums Sums `json:"sums,omitzero"`
 	// Replaced counts values that a policy changed: one entry for each column and policy, sorted.
 	Replaced []source.Replaced `json:"replaced,omitempty"`
 }
+
+// Sums are sums of checksums of rows (row.Checksum), modulo 2^64: of those that the reader gave, of those among them that the counts of
+// the same names tell of, and of those in data files that were read again.
+type Sums struct {
+	Read      uint64 `json:"read,omitempty"`
+	Dropped   uint64 `json:"dropped,omitempty"`
+	Collapsed uint64 `json:"collapsed,omitempty"`
+	Same      uint64 `json:"same,omitempty"`
+	Gone      uint64 `json:"gone,omitempty"`
+	Files     uint64 `json:"files,omitempty"`
+}
+
+// Add sums them up.
+func (s Sums) Add(t Sums) Sums {
+	return Sums{s.Read + t.Read, s.Dropped + t.Dropped, s.Collapsed + t.Collapsed, s.Same + t.Same, s.Gone + t.Gone, s.Files + t.Files}
+}
+
+// Wanted is the sum that the data files should have.
+func (s Sums) Wanted() uint64 { return s.Read - s.Dropped - s.Collapsed - s.Same + s.Gone }
 
 // Add sums counts. Neither operand is changed.
 func (c Counts) Add(d Counts) Counts {
@@ -170,7 +191,7 @@ func (c Counts) Add(d Counts) Counts {
 		Bytes: c.Bytes + d.Bytes, Files: c.Files + d.Files,
 		RowsSorted: c.RowsSorted + d.RowsSorted, RowsMerged: c.RowsMerged + d.RowsMerged, RowsCollapsed: c.RowsCollapsed + d.RowsCollapsed,
 		RowsDropped: c.RowsDropped + d.RowsDropped, RowsSame: c.RowsSame + d.RowsSame, RowsGone: c.RowsGone + d.RowsGone,
-		Replaced: AddReplaced(c.Replaced, d.Replaced),
+		Sums: c.Sums.Add(d.Sums), Replaced: AddReplaced(c.Replaced, d.Replaced),
 	}
 }
 

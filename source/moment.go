@@ -86,6 +86,25 @@ func (p Position) before(q Position) bool {
 	return false
 }
 
+// Same tells whether two positions of one instance are one, and false for known where that cannot be told.
+func (p Position) Same(q Position) (same, known bool) {
+	if p.GTID != "" && q.GTID != "" && !strings.Contains(p.GTID, ":") {
+		return sorted(p.GTID) == sorted(q.GTID), true // MariaDB numbers all that it logs
+	}
+	if p.File != "" && q.File != "" {
+		sets := p.GTID == "" || q.GTID == "" || sorted(p.GTID) == sorted(q.GTID)
+		return sets && p.File == q.File && p.Offset == q.Offset, true
+	}
+	return p.GTID != "" && sorted(p.GTID) == sorted(q.GTID), p.GTID != "" && q.GTID != ""
+}
+
+// sorted brings the members of a set into one order.
+func sorted(set string) string {
+	members := strings.Split(set, ",")
+	slices.Sort(members)
+	return strings.Join(members, ",")
+}
+
 // logNumber is the number at the end of a binary log's name.
 func logNumber(file string) uint64 {
 	n, _ := strconv.ParseUint(file[strings.LastIndexByte(file, '.')+1:], 10, 64)

@@ -162,11 +162,11 @@ type Read struct {
 	Room func(bytes int, more bool) error `json:"-"`
 }
 
-// FromSource are the places of the outputs that are read, not filled in.
+// FromSource are the places of the outputs that the shard's rows decide, not its names.
 func (r Read) FromSource() []int {
 	var places []int
 	for i, o := range r.Outputs {
-		if o.Column.Name != "" {
+		if o.Provenance == "" {
 			places = append(places, i)
 		}
 	}

@@ -67,35 +67,13 @@ func (c *cli) explain(cmd *cobra.Command, job *config.Job, o planOptions) error 
 	if err != nil {
 		return usage(err)
 	}
-	cl, t, err := c.dial(cmd, job)
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
 	in := workflows.ExplainInput{Job: data, Sample: o.sample}
 	for _, t := range job.Tables {
 		in.Tables = append(in.Tables, t.Name)
 	}
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	run, err := cl.ExecuteWorkflow(cmd.Context(), client.StartWorkflowOptions{
-		ID: "plan-" + job.Name + "-" + hex.EncodeToString(b[:]), TaskQueue: t.TaskQueue, StaticSummary: "plan of job " + job.Name,
-	}, workflows.ExplainName, in)
-	if err != nil {
-		return &exitError{exitFailed, fmt.Errorf("ask for the plan: %w", err)}
-	}
-	hint := time.AfterFunc(silence, func() {
-		fmt.Fprintf(c.stderr, "no plan yet: is a worker running on task queue %s?\n", t.TaskQueue)
-	})
-	defer hint.Stop()
 	var plans []activities.Explanation
-	if err := run.Get(cmd.Context(), &plans); err != nil {
-		var timeout *temporal.TimeoutError
-		if errors.As(err, &timeout) {
-			return &exitError{exitFailed, fmt.Errorf("no worker took up the plan: is one running on task queue %s?", t.TaskQueue)}
-		}
-		text, kind := activities.Describe(err)
-		return &exitError{codeOf(kind), errors.New(text)}
+	if err := c.ask(cmd, job, "plan", workflows.ExplainName, in, &plans); err != nil {
+		return err
 	}
 	if c.json {
 		if err := c.printJSON(plans); err != nil {
@@ -107,6 +85,36 @@ func (c *cli) explain(cmd *cobra.Command, job *config.Job, o planOptions) error 
 		c.planPage(&plans[i], o.markdown).Print()
 	}
 	return refusedPlans(plans)
+}
+
+// ask has a worker answer what changes nothing, by a workflow of its own. what is the answer's name.
+func (c *cli) ask(cmd *cobra.Command, job *config.Job, what, workflow string, in, answer any) error {
+	cl, t, err := c.dial(cmd, job)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	run, err := cl.ExecuteWorkflow(cmd.Context(), client.StartWorkflowOptions{
+		ID: what + "-" + job.Name + "-" + hex.EncodeToString(b[:]), TaskQueue: t.TaskQueue, StaticSummary: what + " of job " + job.Name,
+	}, workflow, in)
+	if err != nil {
+		return &exitError{exitFailed, fmt.Errorf("ask for the %s: %w", what, err)}
+	}
+	hint := time.AfterFunc(silence, func() {
+		fmt.Fprintf(c.stderr, "no %s yet: is a worker running on task queue %s?\n", what, t.TaskQueue)
+	})
+	defer hint.Stop()
+	if err := run.Get(cmd.Context(), answer); err != nil {
+		var timeout *temporal.TimeoutError
+		if errors.As(err, &timeout) {
+			return &exitError{exitFailed, fmt.Errorf("no worker took up the %s: is one running on task queue %s?", what, t.TaskQueue)}
+		}
+		text, kind := activities.Describe(err)
+		return &exitError{codeOf(kind), errors.New(text)}
+	}
+	return nil
 }
 
 func (c *cli) printPlan(p *activities.Explanation) { c.planPage(p, false).Print() }

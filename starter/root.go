@@ -81,7 +81,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 plan or table refu
 	root.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().BoolVarP(&c.verbose, "verbose", "v", false, "log what the Temporal client does")
 	config.AddStarterFlags(root.PersistentFlags())
-	root.AddCommand(c.demo(), c.dev(), c.plan(), c.run(), c.status(), c.cancel(), c.resume(), c.abort(),
+	root.AddCommand(c.demo(), c.dev(), c.plan(), c.run(), c.verify(), c.status(), c.cancel(), c.resume(), c.abort(),
 		c.schedule(), c.inspect(), c.table(), c.maintain(), c.schema())
 	return root
 }

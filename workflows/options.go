@@ -80,7 +80,7 @@ func child(ctx workflow.Context, t activities.PreparedTable) workflow.Context {
 	})
 }
 
-// tidy is for what keeps a table in order: minutes of work, hours at most, which the next time does as well.
+// tidy is for what keeps a table in order or looks whether it is: minutes of work, hours at most, which the next time does as well.
 func tidy(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 12 * time.Hour,

@@ -11,6 +11,8 @@ import (
 	"github.com/tributary-lake/tributary/lake/predicate"
 	"github.com/tributary-lake/tributary/lake/row"
 	"github.com/tributary-lake/tributary/lake/schema"
+	"github.com/tributary-lake/tributary/source"
+	"github.com/tributary-lake/tributary/source/tally"
 )
 
 // Spec is what a job says of rows that are gone from the source. The zero value: nothing.
@@ -106,6 +108,23 @@ func (s Spec) Marked(table *schema.Table) (*predicate.Predicate, error) {
 	return predicate.Bind(table.Fields, predicate.Eq(s.Column, v))
 }
 
+// Mark is what sets deleted rows of the source apart.
+func (s Spec) Mark(table *schema.Table) (*source.Mark, error) {
+	if _, err := s.Marked(table); err != nil {
+		return nil, err
+	}
+	m := &source.Mark{Output: table.Index(s.Column)}
+	t := table.Fields[m.Output].Type
+	v, err := row.ParseText(t, s.text(t))
+	if err != nil {
+		return nil, err
+	}
+	one := row.NewBatch([]schema.Type{t})
+	one.Columns[0].Append(v)
+	m.Text = string(tally.AppendText(nil, &one.Columns[0], 0))
+	return m, nil
+}
+
 // text is the value for a column of a type. MySQL's booleans are numbers.
 func (s Spec) text(t schema.Type) string {
 	numbers := map[string]string{"true": "1", "false": "0"}
@@ -154,11 +173,15 @@ type Comparison struct {
 	types []schema.Type
 	files map[string][]lake.File
 	now   *keydiff.Diff
+	sums  *keydiff.Sums // of all buckets so far; nil where they are not wanted
 }
 
-// Compare begins comparisons with the latest snapshot of a table.
-func Compare(ctx context.Context, table *lake.Table) (*Comparison, error) {
+// Compare begins comparisons with the latest snapshot of a table, with checksums of what needs not be written or is taken away.
+func Compare(ctx context.Context, table *lake.Table, checksums bool) (*Comparison, error) {
 	c := &Comparison{table: table, files: map[string][]lake.File{}}
+	if checksums {
+		c.sums = &keydiff.Sums{}
+	}
 	var err error
 	if c.spec, err = mergetree.SpecOf(table.Schema()); err != nil {
 		return nil, err
@@ -184,8 +207,12 @@ func (c *Comparison) Against(ctx context.Context, p lake.ShuffledPart, wanted me
 		return nil, err
 	}
 	c.now = keydiff.New(c.spec, there, wanted)
+	c.now.Sums = c.sums
 	return c.now, nil
 }
 
 // Bucket is how many rows of the last bucket are there already, and how many that were there are taken away.
 func (c *Comparison) Bucket() (same, gone int64) { return c.now.Same, c.now.Gone }
+
+// Sums are those of all such rows of all buckets, where they are wanted.
+func (c *Comparison) Sums() (same, gone uint64) { return c.sums.Same.Sum, c.sums.Gone.Sum }

@@ -12,7 +12,10 @@ import (
 	"github.com/tributary-lake/tributary/activities/deletes"
 	"github.com/tributary-lake/tributary/activities/sink"
 	"github.com/tributary-lake/tributary/lake"
+	"github.com/tributary-lake/tributary/lake/mergetree"
 	"github.com/tributary-lake/tributary/lake/message"
+	"github.com/tributary-lake/tributary/lake/row"
+	"github.com/tributary-lake/tributary/lake/schema"
 	"github.com/tributary-lake/tributary/lake/shuffle"
 	"github.com/tributary-lake/tributary/ledger"
 )
@@ -100,6 +103,41 @@ type Merge struct {
 	Compared *deletes.Comparison
 	// Progress is told of the rows that were merged so far.
 	Progress func(rows int64)
+	// Again, unless nil, is the table whose files are read again, for checksums.
+	Again *lake.Table
+
+	lost row.Checksum
+}
+
+// Summable refuses tables whose merged rows need not be rows that were read, so that their checksum says nothing.
+func Summable(table *schema.Table) error {
+	spec, err := mergetree.SpecOf(table)
+	if err == nil && (spec.Engine != mergetree.Deduplicate || spec.IgnoreDelete) {
+		err = fmt.Errorf("rows of a table with merge-engine = %s and ignore-delete = %t are not those that were read, so that checksums cannot be compared: use verify: counts",
+			spec.Engine, spec.IgnoreDelete)
+	}
+	return err
+}
+
+// Duplicate is for lake.BucketMergerOptions.OnDuplicate, of tables that keep the last row of a key.
+func (m *Merge) Duplicate(kept, next *row.Batch) error {
+	if m.Again != nil {
+		m.lost.Add(&row.Batch{Rows: kept.Rows, Columns: kept.Columns[mergetree.ValueColumns:]})
+	}
+	return m.Met.Met(kept, next)
+}
+
+// sums are those of what was merged, after the files were read again.
+func (m *Merge) sums(ctx context.Context, messages []*message.Commit) (ledger.Sums, error) {
+	files, err := sink.ReadAgain(ctx, m.Again, messages)
+	if err != nil {
+		return ledger.Sums{}, fmt.Errorf("read again what was merged: %w", err)
+	}
+	s := ledger.Sums{Collapsed: m.lost.Sum, Files: files.Sum}
+	if m.Compared != nil {
+		s.Same, s.Gone = m.Compared.Sums()
+	}
+	return s, nil
 }
 
 // Run merges all buckets and counts their rows: each is in a data file, or had a key that another row there has, or is in the
@@ -130,7 +168,13 @@ func (m *Merge) Run(ctx context.Context) ([]*message.Commit, ledger.Counts, erro
 		}
 		m.Progress(counts.RowsMerged)
 	}
-	return messages, counts.Add(sink.CountsOf(messages)), nil
+	counts = counts.Add(sink.CountsOf(messages))
+	if m.Again == nil || m.Met.Full() {
+		return messages, counts, nil
+	}
+	sums, err := m.sums(ctx, messages)
+	counts.Sums = sums
+	return messages, counts, err
 }
 
 // Collided names the shards of rows with one key.

@@ -48,6 +48,8 @@ type Options struct {
 	Overwrite bool
 	// Deletes marks rows of a key table that are gone: they are left out of a refresh, else sorted as rows that take away.
 	Deletes deletes.Spec
+	// Checksums adds up what of a key table's rows is not sorted.
+	Checksums bool
 	// Spill, unless nil, is where rows go that do not fit into memory.
 	Spill    fileio.Store
 	Messages Messages
@@ -70,8 +72,13 @@ func (l *Leavings) Add(more Leavings) {
 
 // ReadAgain reads the data files that are left, and gives the checksum of their rows.
 func (l Leavings) ReadAgain(ctx context.Context, table *lake.Table) (*row.Checksum, error) {
+	return ReadAgain(ctx, table, l.messages)
+}
+
+// ReadAgain reads the data files of messages, and gives the checksum of their rows.
+func ReadAgain(ctx context.Context, table *lake.Table, messages []*message.Commit) (*row.Checksum, error) {
 	var sum row.Checksum
-	err := table.ReadMessages(ctx, l.messages, func(b *row.Batch) error {
+	err := table.ReadMessages(ctx, messages, func(b *row.Batch) error {
 		sum.Add(b)
 		return nil
 	})
@@ -111,6 +118,9 @@ func New(table *lake.Table, o Options, n, of int) (Sink, error) {
 	if o.Deletes.Column != "" {
 		s.marked, err = o.Deletes.Marked(table.Schema())
 		s.left = row.NewBatch(row.Types(table.Schema().Fields))
+		if o.Checksums {
+			s.sum = &row.Checksum{}
+		}
 	}
 	return s, err
 }
@@ -167,6 +177,7 @@ type runSink struct {
 	marked  *predicate.Predicate
 	refresh bool
 	dropped int64
+	sum     *row.Checksum // of those, where it is wanted
 	gone    []int32
 	kinds   []row.Kind
 	left    *row.Batch
@@ -195,6 +206,11 @@ func (r *runSink) Write(ctx context.Context, b *row.Batch) error {
 // drop leaves out the rows that are gone.
 func (r *runSink) drop(ctx context.Context, b *row.Batch) error {
 	r.dropped += int64(len(r.gone))
+	if r.sum != nil {
+		r.left.Reset()
+		r.left.AppendRows(b, r.gone)
+		r.sum.Add(r.left)
+	}
 	var rest []int32
 	gone := r.gone
 	for i := range int32(b.Rows) {
@@ -233,5 +249,9 @@ func (r *runSink) Finish(ctx context.Context) (Leavings, error) {
 	if err != nil {
 		return Leavings{}, err
 	}
-	return Leavings{sorted: where.Parts, Counts: ledger.Counts{RowsSorted: where.Rows(), RowsDropped: r.dropped}}, nil
+	l := Leavings{sorted: where.Parts, Counts: ledger.Counts{RowsSorted: where.Rows(), RowsDropped: r.dropped}}
+	if r.sum != nil {
+		l.Counts.Sums.Dropped = r.sum.Sum
+	}
+	return l, nil
 }

@@ -32,7 +32,12 @@ func driftJob(m *testenv.MySQL, database, warehouse, table string) json.RawMessa
 // runJob makes a whole run by plain calls of the activities.
 func runJob(t *testing.T, job json.RawMessage, run string) (*activities.TableResult, error) {
 	t.Helper()
-	env := NewEnv(&config.Masker{})
+	return runJobIn(t, NewEnv(&config.Masker{}), job, run)
+}
+
+// runJobIn is runJob in an environment that may do what it likes to rows.
+func runJobIn(t *testing.T, env activities.Env, job json.RawMessage, run string) (*activities.TableResult, error) {
+	t.Helper()
 	prepared, err := (&activities.Preparer{Env: env}).Prepare(t.Context(), activities.PrepareInput{Job: job, Run: run})
 	require.NoError(t, err)
 	part := prepared.Tables[0].TableRun

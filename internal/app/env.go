@@ -99,7 +99,7 @@ func (e *Env) Open(ctx context.Context, data json.RawMessage, table string) (*ac
 	shared, release := e.share(job)
 	src := &tableSource{shared: shared, masker: e.Masker, job: job, table: t}
 	s := &activities.Session{
-		Spec: spec(job, t), Source: src,
+		Spec: spec(job, t), Source: src, Sums: &tableSums{src},
 		Warehouse: warehouse, Catalog: catalog.NewFilesystem(warehouse), Close: release,
 	}
 	if c := job.ConsistencyOf(t); c == config.ShardConsistency || c == config.InstanceConsistency {

@@ -35,7 +35,7 @@ func spec(job *config.Job, t *config.Table) activities.TableSpec {
 		},
 		ReplaceForeign: t.OnConflict == config.ReplaceOnConflict,
 		EmptyTarget:    t.EmptySource == config.EmptyTarget,
-		Checksums:      job.Run.Verify == config.VerifyChecksums || job.Run.Verify == config.VerifySource && len(t.PrimaryKey) == 0,
+		Checksums:      job.Run.Verify == config.VerifyChecksums || job.Run.Verify == config.VerifySource,
 		SourceSums:     job.Run.Verify == config.VerifySource,
 		Retention:      job.Run.Retention,
 		Where:          t.Where,

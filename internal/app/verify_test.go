@@ -107,12 +107,19 @@ func (e *plantedEnv) read(r source.Read, emit emitter, read func(emitter) (sourc
 // every mode, kind of table and consistency. Without a fault every one of them agrees.
 func TestVerifySourceFindsWhatAReaderDid(t *testing.T) {
 	t.Setenv("ADMIN_PASSWORD", "tributary")
-	m := testenv.Shared(t, testenv.FlavorMariaDB)
+	for _, f := range testenv.Flavors() {
+		t.Run(string(f), func(t *testing.T) { verifySourceFinds(t, testenv.Shared(t, f)) })
+	}
+}
+
+func verifySourceFinds(t *testing.T, m *testenv.MySQL) {
+	t.Helper()
 	database := m.NewDatabase(t)
-	m.Exec(t, "USE "+database)
 	for _, shard := range []string{"v_1", "v_2"} {
-		m.Exec(t, "USE "+database, "CREATE TABLE "+shard+" (id INT PRIMARY KEY, name VARCHAR(20), f FLOAT, day DATE)",
-			"INSERT INTO "+shard+" SELECT seq, CONCAT('name ', seq), seq / 7, '2024-02-29' FROM seq_1_to_9")
+		m.Exec(t, "USE "+database, "CREATE TABLE "+shard+" (id INT PRIMARY KEY, name VARCHAR(20), f FLOAT, day DATE)")
+		for i := range 9 {
+			m.Exec(t, fmt.Sprintf("INSERT INTO %s.%s VALUES (%d, 'name %[3]d', %[3]d / 7, '2024-02-29')", database, shard, i+1))
+		}
 	}
 	same := func(rows []int) []int { return rows }
 	kinds := map[string]string{
@@ -123,6 +130,9 @@ func TestVerifySourceFindsWhatAReaderDid(t *testing.T) {
 	}
 	for kind, table := range kinds {
 		for _, consistency := range []string{"split", "shard"} {
+			if m.Flavor() != testenv.FlavorMariaDB && kind != "full-refresh" && kind != "key" {
+				continue // what the kinds do to rows is not the server's
+			}
 			warehouse := t.TempDir()
 			job := json.RawMessage(fmt.Sprintf(`{"job": "v",
 				"source": {"instances": [{"name": "a", "host": %q, "port": %d, "user": "tributary", "password": "${env:ADMIN_PASSWORD}", "databases": %q}]},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-lake/tributary/activities"
 	"github.com/tributary-lake/tributary/activities/budget"
+	"github.com/tributary-lake/tributary/activities/comparing"
 	"github.com/tributary-lake/tributary/activities/upkeep"
 	"github.com/tributary-lake/tributary/config"
 	"github.com/tributary-lake/tributary/lake/fileio"
@@ -94,7 +95,7 @@ func Register(r Registry, env activities.Env, shared Resources) {
 	for name, w := range map[string]any{
 		workflows.SyncName: workflows.Sync, workflows.SyncTableName: workflows.SyncTable, workflows.ExplainName: workflows.Explain,
 		workflows.MaintainName: workflows.Maintain, workflows.UpkeepTableName: workflows.UpkeepTable,
-		workflows.AbortName: workflows.Abort, workflows.AbortTableName: workflows.AbortTable,
+		workflows.VerifyName: workflows.Verify, workflows.AbortName: workflows.Abort, workflows.AbortTableName: workflows.AbortTable,
 	} {
 		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
 	}
@@ -105,8 +106,10 @@ func Register(r Registry, env activities.Env, shared Resources) {
 	merger := &activities.Merger{Env: env, Producer: "tributary/" + Version(), Memory: shared.Memory}
 	cleaner, aborter := &activities.Cleaner{Env: env}, &activities.Aborter{Env: env}
 	keeper := &upkeep.Keeper{Env: env, Memory: shared.Memory}
+	comparer := &comparing.Comparer{Env: env, Memory: shared.Memory}
 	for name, a := range map[string]any{
-		upkeep.TablesName: keeper.Tables, upkeep.CompactName: keeper.Compact, upkeep.ExpireName: keeper.Expire, upkeep.OrphansName: keeper.Orphans,
+		comparing.CompareName: comparer.Compare,
+		upkeep.TablesName:     keeper.Tables, upkeep.CompactName: keeper.Compact, upkeep.ExpireName: keeper.Expire, upkeep.OrphansName: keeper.Orphans,
 		activities.PrepareName: preparer.Prepare, activities.ExplainName: explainer.Explain, activities.PlanName: planner.Plan,
 		activities.WriteName: writer.Write, activities.VerifyName: committer.Verify, activities.CommitName: committer.Commit,
 		activities.CleanName: cleaner.Clean, activities.AbortName: aborter.Abort,

@@ -15,10 +15,19 @@ import (
 type Diff struct {
 	// Same counts rows that are there as they are wanted, Gone those that are taken away.
 	Same, Gone int64
+	// Sums, unless nil, takes the checksums of these rows without the columns of the system. Whoever wants them sets it before the
+	// first call.
+	Sums *Sums
 
+	one           *row.Batch // a row that is summed
 	there, wanted side
 	keys, values  []column
 	err           error
+}
+
+// Sums are of rows that are left out, as they are wanted, and of those that are taken away, as they are there.
+type Sums struct {
+	Same, Gone row.Checksum
 }
 
 // column is one to compare.
@@ -40,7 +49,7 @@ type side struct {
 
 // New compares. It closes both sources when it is closed.
 func New(spec *mergetree.Spec, there, wanted mergetree.Source) *Diff {
-	d := &Diff{}
+	d := &Diff{one: spec.NewBatch()}
 	for _, s := range []struct {
 		to   *side
 		from mergetree.Source
@@ -101,10 +110,16 @@ func (d *Diff) step(b *row.Batch) {
 	case c < 0:
 		d.pick(b, &d.there)
 		d.Gone++
+		if d.Sums != nil {
+			d.sum(&d.Sums.Gone, &d.there)
+		}
 	case c > 0:
 		d.pick(b, &d.wanted)
 	case d.same():
 		d.Same++
+		if d.Sums != nil {
+			d.sum(&d.Sums.Same, &d.wanted)
+		}
 	default:
 		d.pick(b, &d.wanted)
 	}
@@ -114,6 +129,13 @@ func (d *Diff) step(b *row.Batch) {
 	if c >= 0 {
 		d.wanted.at++
 	}
+}
+
+// sum adds the row that a side has come to.
+func (d *Diff) sum(to *row.Checksum, s *side) {
+	d.one.Reset()
+	d.one.AppendRows(s.batch, []int32{int32(s.at)})
+	to.Add(&row.Batch{Rows: 1, Columns: d.one.Columns[mergetree.ValueColumns:]})
 }
 
 // order compares the keys that both sides have come to. An end is behind all keys.

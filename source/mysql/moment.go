@@ -71,7 +71,7 @@ func (in *instance) checkSnapshots(ctx context.Context, shards []source.Shard) e
 		return err
 	}
 	defer func() { _ = c.Close() }() // nothing was written through it
-	return classify(checkEngines(ctx, c, in.config.Name, shards, "verify: checksums"))
+	return classify(moment.CheckEngines(ctx, c, in.config.Name, shards, "verify: checksums"))
 }
 
 func (in *instance) planMoment(ctx context.Context, shards []source.Shard, asked source.MomentMethod, readers int) (source.MomentPlan, error) {
@@ -80,7 +80,7 @@ func (in *instance) planMoment(ctx context.Context, shards []source.Shard, asked
 		return source.MomentPlan{}, err
 	}
 	defer func() { _ = c.Close() }() // nothing was written through it
-	if err := checkEngines(ctx, c, in.config.Name, shards, "consistency: split"); err != nil {
+	if err := moment.CheckEngines(ctx, c, in.config.Name, shards, "consistency: split"); err != nil {
 		return source.MomentPlan{}, classify(err)
 	}
 	server, err := moment.Examine(ctx, c, in.config.Name, databasesOf(shards))
@@ -96,40 +96,6 @@ func databasesOf(shards []source.Shard) []string {
 		databases[i] = s.Database
 	}
 	return databases
-}
-
-// checkEngines refuses shards that no transaction isolates: their rows change under a snapshot. otherwise is a setting without.
-func checkEngines(ctx context.Context, s moment.Session, instance string, shards []source.Shard, otherwise string) error {
-	const shown = 5
-	wanted, databases := map[[2]string]bool{}, map[string]bool{}
-	var names []string
-	for _, shard := range shards {
-		wanted[[2]string{shard.Database, shard.Table}] = true
-		if !databases[shard.Database] {
-			databases[shard.Database] = true
-			names = append(names, quoteText(shard.Database))
-		}
-	}
-	rows, err := s.Query(ctx, "SELECT table_schema AS db, table_name AS name, engine AS engine FROM information_schema.tables WHERE table_schema IN ("+
-		strings.Join(names, ", ")+") AND engine <> 'InnoDB'")
-	if err != nil {
-		return fmt.Errorf("look for the shards' engines: %w", err)
-	}
-	var wrong []string
-	for _, r := range rows {
-		if wanted[[2]string{r["db"], r["name"]}] {
-			wrong = append(wrong, fmt.Sprintf("%s.%s (%s)", r["db"], r["name"], r["engine"]))
-		}
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	more := ""
-	if n := len(wrong) - shown; n > 0 {
-		wrong, more = wrong[:shown], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("%w: instance %q: %s%s: no snapshot holds their rows still: ALTER TABLE … ENGINE=InnoDB, exclude them, or set %s",
-		source.ErrDenied, instance, strings.Join(wrong, ", "), more, otherwise)
 }
 
 // OpenMoment opens up to r.Readers connections at one moment, and waits until the instance can bear them.

@@ -102,13 +102,13 @@ func readTwice(ctx context.Context, c *sql.Conn, r source.Read, q wire.Request) 
 	return stats, err
 }
 
-// tallyOn has the server count and sum the rows of a split.
-func tallyOn(ctx context.Context, c *sql.Conn, r source.Read) (*tally.Sum, error) {
+// tallyOn has the server count and sum the rows of a split that meet other conditions too.
+func tallyOn(ctx context.Context, c *sql.Conn, r source.Read, conditions ...string) (*tally.Sum, error) {
 	what, err := servertally.Select(r.Outputs, quoteName)
 	if err != nil {
 		return nil, err
 	}
-	from, err := fromSQL(r)
+	from, err := fromSQL(r, conditions...)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +206,8 @@ func selectSQL(r source.Read) (string, error) {
 	return query, nil
 }
 
-// fromSQL is the rest of the statement: the rows of a split.
-func fromSQL(r source.Read) (string, error) {
-	var conditions []string
+// fromSQL is the rest of the statement: the rows of a split that meet other conditions too.
+func fromSQL(r source.Read, conditions ...string) (string, error) {
 	if r.Split.Range != nil {
 		c, err := rangeSQL(*r.Split.Range)
 		if err != nil {

@@ -21,6 +21,12 @@ type Sum struct {
 // Same tells whether two are of the same rows.
 func (s Sum) Same(o Sum) bool { return s == o }
 
+// Add takes in the rows of another.
+func (s *Sum) Add(o Sum) {
+	s.Rows += o.Rows
+	s.Sum += o.Sum
+}
+
 // String gives both numbers for people.
 func (s Sum) String() string { return fmt.Sprintf("%d rows with sum %016x", s.Rows, s.Sum) }
 
@@ -39,27 +45,32 @@ func NewAdder(columns []int) *Adder { return &Adder{columns: columns} }
 // Add adds the rows of a batch.
 func (a *Adder) Add(b *row.Batch) {
 	for i := range b.Rows {
-		a.line = a.line[:0]
-		for n, c := range a.columns {
-			if n > 0 {
-				a.line = append(a.line, ',')
-			}
-			v := &b.Columns[c]
-			if v.IsNull(i) {
-				a.line = append(a.line, 'N')
-				continue
-			}
-			a.text = appendText(a.text[:0], v, i)
-			a.line = strconv.AppendUint(a.line, uint64(crc32.ChecksumIEEE(a.text)), 10)
-		}
-		digest := md5.Sum(a.line) //nolint:gosec // see above
-		a.Sum.Sum += binary.BigEndian.Uint64(digest[:])
+		a.Sum.Sum += a.Number(b, i)
 	}
 	a.Sum.Rows += int64(b.Rows)
 }
 
-// appendText appends the text of a value that is not NULL.
-func appendText(to []byte, v *row.Vector, i int) []byte {
+// Number is that of one row of a batch, which is not added.
+func (a *Adder) Number(b *row.Batch, i int) uint64 {
+	a.line = a.line[:0]
+	for n, c := range a.columns {
+		if n > 0 {
+			a.line = append(a.line, ',')
+		}
+		v := &b.Columns[c]
+		if v.IsNull(i) {
+			a.line = append(a.line, 'N')
+			continue
+		}
+		a.text = AppendText(a.text[:0], v, i)
+		a.line = strconv.AppendUint(a.line, uint64(crc32.ChecksumIEEE(a.text)), 10)
+	}
+	digest := md5.Sum(a.line) //nolint:gosec // see above
+	return binary.BigEndian.Uint64(digest[:])
+}
+
+// AppendText appends the text of a value that is not NULL.
+func AppendText(to []byte, v *row.Vector, i int) []byte {
 	value := v.Value(i)
 	switch v.Type.Kind {
 	case schema.Boolean, schema.TinyInt, schema.SmallInt, schema.Int, schema.BigInt:

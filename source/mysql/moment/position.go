@@ -23,6 +23,14 @@ func (v *Server) where(ctx context.Context, lock, reader Session) (source.Positi
 	return v.whereMySQL(ctx, lock)
 }
 
+// Now is where the server's log ends: behind all that anybody could read before the call.
+func (v *Server) Now(ctx context.Context, s Session) (source.Position, error) {
+	if why := v.unusable[source.MomentPosition]; why != "" {
+		return source.Position{Unknown: why}, nil
+	}
+	return v.where(ctx, s, s)
+}
+
 func (v *Server) whereMariaDB(ctx context.Context, lock, reader Session) (source.Position, error) {
 	if v.silent {
 		got, err := lock.Query(ctx, "SELECT @@global.gtid_current_pos AS applied")

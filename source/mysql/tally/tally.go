@@ -14,8 +14,13 @@ import (
 // Select is what is to be selected of the rows: one text, that Parse reads. Names are quoted by quote.
 func Select(outputs []source.Output, quote func(string) string) (string, error) {
 	var values []string
+	read := false
 	for _, o := range outputs {
-		if o.Column.Name == "" {
+		if o.Provenance != "" {
+			continue
+		}
+		if o.Column.Name == "" { // the shard lacks it
+			values = append(values, "'N'")
 			continue
 		}
 		text := textOf(quote(o.Column.Name), definition.Parse(o.Column.Definition), o)
@@ -23,13 +28,19 @@ func Select(outputs []source.Output, quote func(string) string) (string, error) 
 			return "", fmt.Errorf("%w: column %q (%s) as %s: the server has no text of it that could be compared: use verify: checksums",
 				source.ErrRefused, o.Column.Name, o.Column.Definition, o.Type)
 		}
-		values = append(values, "IFNULL(CRC32("+text+"), 'N')")
+		values, read = append(values, "IFNULL(CRC32("+text+"), 'N')"), true
 	}
-	if len(values) == 0 {
+	if !read {
 		return "", fmt.Errorf("%w: no column is selected", source.ErrRefused)
 	}
 	number := "CAST(CONV(LEFT(MD5(CONCAT_WS(',', " + strings.Join(values, ", ") + ")), 16), 16, 10) AS UNSIGNED)"
 	return "CONCAT(COUNT(*), ' ', COALESCE(SUM(" + number + "), 0))", nil
+}
+
+// Without is the condition of rows whose column has not this text, which is as package source/tally has it.
+func Without(o source.Output, text string, quote func(string) string) string {
+	column := textOf(quote(o.Column.Name), definition.Parse(o.Column.Definition), o)
+	return fmt.Sprintf("NOT (CAST(%s AS BINARY) <=> X'%x')", column, text)
 }
 
 // Parse reads what the server answers.
