@@ -201,7 +201,7 @@ func (p *parser) row(by map[string]Value, record []byte, varbinary func(typ, tex
 			row[i] = Value{Null: true}
 			continue
 		}
-		ok := true
+		var ok bool
 		switch {
 		case computed:
 			data, err := base64.StdEncoding.DecodeString(v.Text)

@@ -36,7 +36,7 @@ func (s *Server) QueryPort(t testing.TB) string {
 		t.Fatalf("open the query port: %v", err)
 	}
 	var conns sync.WaitGroup
-	quit := make(chan struct{})
+	quit, protocol := make(chan struct{}), server.NewDefaultServer()
 	t.Cleanup(func() {
 		close(quit)
 		_ = l.Close()
@@ -48,14 +48,14 @@ func (s *Server) QueryPort(t testing.TB) string {
 			if err != nil {
 				return
 			}
-			conns.Go(func() { s.speak(c, quit) })
+			conns.Go(func() { s.speak(c, protocol, quit) })
 		}
 	})
 	return l.Addr().String()
 }
 
 // speak serves a connection until it ends.
-func (s *Server) speak(c net.Conn, quit <-chan struct{}) {
+func (s *Server) speak(c net.Conn, protocol *server.Server, quit <-chan struct{}) {
 	defer c.Close()
 	stop := make(chan struct{})
 	defer close(stop)
@@ -66,7 +66,7 @@ func (s *Server) speak(c net.Conn, quit <-chan struct{}) {
 		case <-stop:
 		}
 	}()
-	conn, err := server.NewConn(c, s.o.User, s.o.Password, &handler{Server: s, conn: c})
+	conn, err := protocol.NewConn(c, s.o.User, s.o.Password, &handler{Server: s, conn: c})
 	for err == nil {
 		err = conn.HandleCommand()
 	}

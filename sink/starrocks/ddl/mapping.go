@@ -105,7 +105,7 @@ func apart(text string) (base string, n int, rest string) {
 
 func unsignedBig(text string) bool {
 	base, _, rest := apart(text)
-	return base == "bigint" && (strings.HasPrefix(rest, " unsigned"))
+	return base == "bigint" && strings.HasPrefix(rest, " unsigned")
 }
 
 func every(definitions []string, is func(string) bool) bool {
