@@ -51,9 +51,7 @@ func layers() []layer {
 		},
 		{
 			name: "2", why: "lake is a Paimon library that others could use: it knows neither MySQL nor Temporal nor configuration",
-			packages: []string{
-				"lake", "lake/commit", "lake/catalog", "lake/catalog/catalogtest", "lake/message", "lake/expire", "lake/orphan", "lake/compact", "lake/shuffle",
-			},
+			packages: []string{"lake", "lake/commit", "lake/catalog", "lake/catalog/catalogtest", "lake/message", "lake/expire", "lake/orphan", "lake/compact", "lake/shuffle"},
 			within: [][2]string{
 				{"lake/commit", "lake/message"},
 				{"lake/catalog/catalogtest", "lake/catalog"},

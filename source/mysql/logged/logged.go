@@ -133,17 +133,8 @@ type look struct {
 // file looks at the events of a file from an offset on.
 func (l *look) file(ctx context.Context, name string, offset uint64) error {
 	for l.unknown == "" {
-		rows, err := l.q.QueryContext(ctx, fmt.Sprintf("SHOW BINLOG EVENTS IN '%s' FROM %d LIMIT %d", strings.ReplaceAll(name, "'", "''"), offset, atOnce))
+		n, next, err := l.some(ctx, name, offset)
 		if err != nil {
-			return err
-		}
-		n, next := 0, offset
-		err = each(rows, func(event map[string]sql.RawBytes) {
-			n++
-			_, _ = fmt.Sscan(string(event["end_log_pos"]), &next) // one that is none would end the loop below
-			l.event(name, string(event["pos"]), string(event["event_type"]), event["info"])
-		})
-		if err := errors.Join(err, rows.Close()); err != nil {
 			return err
 		}
 		if l.seen += n; l.seen > most {
@@ -155,6 +146,21 @@ func (l *look) file(ctx context.Context, name string, offset uint64) error {
 		offset = next
 	}
 	return nil
+}
+
+// some looks at as many events as are asked for at once, and gives their number and where the last of them ends.
+func (l *look) some(ctx context.Context, name string, offset uint64) (n int, next uint64, err error) {
+	rows, err := l.q.QueryContext(ctx, fmt.Sprintf("SHOW BINLOG EVENTS IN '%s' FROM %d LIMIT %d", strings.ReplaceAll(name, "'", "''"), offset, atOnce))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer rows.Close()
+	err = each(rows, func(event map[string]sql.RawBytes) {
+		n++
+		_, _ = fmt.Sscan(string(event["end_log_pos"]), &next) // one that is none ends the caller's loop
+		l.event(name, string(event["pos"]), string(event["event_type"]), event["info"])
+	})
+	return n, next, err
 }
 
 // event takes an event's part.
