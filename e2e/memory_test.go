@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +35,8 @@ type heavyTable struct {
 	// rows are statements that fill a shard $T of a database $DB.
 	rows   []string
 	target map[string]any
+	// table are settings of the job's table besides.
+	table map[string]any
 	// check are columns whose values are compared, and files the most that there may be.
 	check []string
 	files int
@@ -64,6 +68,7 @@ func TestMemoryPromise(t *testing.T) {
 				for k, v := range c.target {
 					table["target"].(map[string]any)[k] = v
 				}
+				maps.Copy(table, c.table)
 			}), "--wait", "--json")
 			require.Zero(t, r.code, r.stderr)
 			peak := peakMemory(t, w.cmd.Process.Pid)
@@ -116,7 +121,17 @@ func heavyTables() []heavyTable {
 	const narrow = "id INT PRIMARY KEY, p INT NOT NULL, a VARCHAR(100), b VARCHAR(100), c BIGINT, d DECIMAL(30,5), e DATETIME"
 	fill := []string{"INSERT INTO $T SELECT seq, seq * 7919 % 1000, MD5(seq), REPEAT(SHA1(seq), 2), seq * 1234567, seq / 7," +
 		" '2024-01-01' + INTERVAL seq SECOND FROM $DB.seq_1_to_150000"}
+	byShard := map[string]any{"provenance": map[string]any{"table": "_table"}, "primary_key": []string{"_table", "p", "id"}}
 	return []heavyTable{
+		{
+			name: "a key table of 64 buckets and 20 partitions", create: narrow, rows: append(slices.Clone(fill), "UPDATE $T SET p = p % 20"),
+			target: map[string]any{"partition": []string{"p"}, "bucket": 64}, table: byShard, check: []string{"id", "a", "b", "c"}, files: 20 * 64,
+		},
+		{
+			name: "a key table whose one bucket has four fifths of the rows", create: narrow,
+			rows:   append(slices.Clone(fill), "UPDATE $T SET p = IF(p % 5, 7, p)"),
+			target: map[string]any{"bucket": 16, "options": map[string]any{"bucket-key": "p"}}, table: byShard, check: []string{"id", "a", "b", "c"}, files: 200,
+		},
 		{name: "1,000 partitions", create: narrow, rows: fill, target: map[string]any{"partition": []string{"p"}}, check: []string{"id", "a", "b", "c"}, files: 4000},
 		{
 			name: "256 buckets", create: narrow, rows: fill, target: map[string]any{"bucket": 256, "options": map[string]any{"bucket-key": "id"}},

@@ -145,3 +145,47 @@ func (f *manySplits) inTheMiddle(t *testing.T, w *process, started result) {
 	require.Equal(t, activities.StateCommitted, s.Tables[0].Status, s.Tables[0].Error)
 	require.Greater(t, float64(s.Tables[0].Snapshot), compacted["snapshot"])
 }
+
+// A schedule of maintenance compacts and expires what runs leave, again and again until it is deleted.
+func TestMaintenanceBySchedule(t *testing.T) {
+	t.Parallel() // most of its time is waiting
+	f := newManySplits(t)
+	f.job = f.changed(t, `"job": "orders"`, `"job": "kept"`)
+	f.edit(t, func(table map[string]any) { table["mode"], table["split"] = "append", map[string]any{"count": 20} })
+	f.stack.startWorker(t, f.queue)
+	load := func() {
+		t.Helper()
+		r := f.stack.run(t, "run", "-f", f.job, "--wait", "--json")
+		require.Zero(t, r.code, r.stderr)
+	}
+	load()
+	r := f.stack.run(t, "maintain", "-f", f.job, "--retain-min", "1", "--older-than", "1ns", "--every", "10s")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, "starter schedule delete kept-maintain")
+	deleted := false
+	t.Cleanup(func() {
+		if !deleted {
+			f.stack.run(t, "schedule", "delete", "kept-maintain")
+		}
+	})
+	require.Contains(t, f.stack.run(t, "schedule", "list").stdout, "kept-maintain")
+	java := testenv.Referee(t)
+	var last int64
+	for turn := range 2 {
+		require.Eventually(t, func() bool {
+			d := java.Describe(t, f.warehouse, "ods.orders", 0)
+			if len(d.Snapshots) != 1 || d.Snapshots[0].CommitKind != "COMPACT" || d.Snapshots[0].ID <= last {
+				return false
+			}
+			last = d.Snapshots[0].ID
+			return len(d.Files) == 1
+		}, time.Minute, time.Second, "one snapshot of one file is left")
+		require.EqualValues(t, (turn+1)*f.rows, java.Count(t, f.warehouse, "ods.orders", 0).Rows)
+		load()
+	}
+	r = f.stack.run(t, "schedule", "delete", "kept-maintain")
+	require.Zero(t, r.code, r.stderr)
+	deleted = true
+	require.NotContains(t, f.stack.run(t, "schedule", "list").stdout, "kept-maintain")
+	require.EqualValues(t, 3*f.rows, java.Count(t, f.warehouse, "ods.orders", 0).Rows)
+}

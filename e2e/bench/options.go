@@ -38,6 +38,9 @@ const (
 	keyedName = "keyed"
 )
 
+// keyedBuckets is how many buckets that has.
+const keyedBuckets = 16
+
 // shape is one kind of table, and the rows of each of its shards.
 type shape struct {
 	Name string

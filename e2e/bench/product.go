@@ -85,7 +85,7 @@ func (p product) job(s shape, warehouse string) map[string]any {
 	}
 	if s.Name == keyedName {
 		table["primary_key"] = []string{"id"}
-		table["target"].(map[string]any)["bucket"] = 16
+		table["target"].(map[string]any)["bucket"] = keyedBuckets
 	}
 	return map[string]any{
 		"job":    "bench-" + s.Name,

@@ -13,7 +13,7 @@ func report(w io.Writer, shapes []shape, now, before []result) error {
 	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "table\twhat\trounds\tk rows/s min\tmedian\tmax\tof the floor, median\tCPU-s/M rows min\tmedian\tDB CPU-s/M\tpeak RSS MiB\twall s, median\tothers' CPU\t")
 	for _, s := range shapes {
-		for _, what := range append([]string{floorName, productName}, peers.Names()...) {
+		for _, what := range append([]string{floorName, productName, javaName}, peers.Names()...) {
 			if list := pick(now, s, what); len(list) > 0 {
 				line(t, s, what, list)
 			}
@@ -29,6 +29,7 @@ func report(w io.Writer, shapes []shape, now, before []result) error {
 				s.Name, last.Rows, last.Splits, last.Files, float64(last.Bytes)/1e6, last.Inner, last.Seconds, last.StarterCPU, last.TemporalCPU)
 		}
 	}
+	keyed(w, now)
 	for _, s := range shapes {
 		if list := pick(now, s, productName); len(list) > 0 && len(before) > 0 {
 			compare(w, list, before)
@@ -49,6 +50,20 @@ func line(w io.Writer, s shape, what string, list []result) {
 	}
 	fmt.Fprintf(w, "%s\t%s\t%d\t%.0f\t%.0f\t%.0f\t%s\t%.2f\t%.2f\t%.2f\t%s\t%.2f\t%.0f %%\t\n",
 		s.Name, what, len(list), rate.Min, rate.Median, rate.Max, ratio, cpu.Min, cpu.Median, databases.Median, peak, wall.Median, foreign.Median)
+}
+
+// keyed tells how the load of the key table compares with that of the append table of the same rows, and with Paimon's writer.
+func keyed(w io.Writer, now []result) {
+	rate := func(name, what string) float64 {
+		return spreadBy(pick(now, shape{Name: name}, what), func(r result) float64 { return r.Rate }).Median
+	}
+	load := rate(keyedName, productName)
+	if plain := rate(narrowName, productName); load > 0 && plain > 0 {
+		fmt.Fprintf(w, "keyed: %.2f of the rate of the append table\n", load/plain)
+	}
+	if java := rate(keyedName, javaName); load > 0 && java > 0 {
+		fmt.Fprintf(w, "keyed: %.1f times the rate of Paimon's writer in one thread\n", load/java)
+	}
 }
 
 // compare shows the best of earlier results beside the best of these.

@@ -198,6 +198,10 @@ func (b *sitting) pair(ctx context.Context, s shape, round int) error {
 			steps = append(steps, func() (err error) { others[i], err = b.rivalRun(ctx, name, s, round); return err })
 		}
 	}
+	var java result
+	if s.Name == keyedName {
+		steps = append(steps, func() (err error) { java, err = b.javaRun(ctx, s, round); return err })
+	}
 	for i := range steps {
 		if err := steps[(i+round-1)%len(steps)](); err != nil {
 			return err
@@ -207,7 +211,7 @@ func (b *sitting) pair(ctx context.Context, s shape, round int) error {
 	b.results = append(b.results, floor, product)
 	fmt.Fprintf(b.stderr, "bench: %s %d/%d: floor %.2f s, tributary %.2f s, %.2f of the floor's rate, %.2f CPU-s, peak %.0f MiB\n",
 		s.Name, round, b.rounds, floor.Seconds, product.Seconds, product.Ratio, product.CPU, product.PeakMB)
-	for _, r := range others {
+	for _, r := range append(others, java) {
 		if r.What != "" {
 			r.Ratio = r.Rate / floor.Rate
 			b.results = append(b.results, r)

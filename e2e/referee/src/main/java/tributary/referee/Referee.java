@@ -28,6 +28,7 @@ public final class Referee {
                    commit USER ID FILE... [--overwrite | --static k=v,..] [--dynamic true|false] [--filter]
                    abort FILE...
                    compact [--user USER] [--to FILE], expire KEEP, orphan-clean SECONDS, tag NAME [SNAPSHOT], untag NAME
+                   bench-write ROWS
                or: referee message-decode FILE
                    referee message-encode FILE OUT
                    referee version
@@ -130,6 +131,8 @@ public final class Referee {
             case "tag":
                 changes.tag(args.at(2, "a tag's name"), args.from(3).isEmpty() ? null : args.number(3, "a snapshot"));
                 return List.of();
+            case "bench-write":
+                return json(new Throughput(store).measure(args.number(2, "how many rows")));
             case "untag":
                 store.deleteTag(args.at(2, "a tag's name"));
                 return List.of();
