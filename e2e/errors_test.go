@@ -173,7 +173,7 @@ func TestTwoRunsOnOneTable(t *testing.T) {
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "the first run writes", func() bool { return len(f.ledgerFiles(run, "splits")) > 0 })
+	eventually(t, patience, "the first run writes", func() bool { return len(f.ledgerFiles(run, "splits")) > 0 })
 	r := f.stack.run(t, "run", "-f", f.job, "--wait")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stdout, "another run is syncing")
@@ -196,7 +196,7 @@ func TestSchedule(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := handle.Describe(t.Context())
 		return err == nil && d.Info.NumActionsSkippedOverlap >= 1
-	}, time.Minute, 100*time.Millisecond, "a start is skipped")
+	}, patience, 100*time.Millisecond, "a start is skipped")
 	d, err := handle.Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, d.Info.NumActions)
@@ -213,7 +213,7 @@ func TestSchedule(t *testing.T) {
 			}
 		}
 		return done >= 3
-	}, 2*time.Minute, time.Second, "three runs are done")
+	}, patience, time.Second, "three runs are done")
 	r = f.stack.run(t, "schedule", "list")
 	require.Contains(t, r.stdout, "nightly")
 	snapshots := testenv.Referee(t).Describe(t, f.warehouse, "ods.orders", 0).Snapshots

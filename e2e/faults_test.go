@@ -37,7 +37,7 @@ func newManySplits(t *testing.T) *manySplits {
 
 func newManySplitsOn(t *testing.T, flavor testenv.Flavor) *manySplits {
 	t.Helper()
-	m := testenv.Shared(t, flavor)
+	m := testenv.Start(t, flavor) // runs of other tests beside it would share its slots
 	database := m.NewDatabase(t)
 	f := &manySplits{stack: theStack(t), server: m, warehouse: t.TempDir(), queue: queue(t), rows: 30_000, units: 300}
 	m.Exec(t, "USE "+database, "CREATE TABLE orders_1 (id INT PRIMARY KEY, v VARCHAR(40))", "CREATE TABLE n (n INT)",
@@ -127,7 +127,7 @@ func TestWorkerKilledInWrite(t *testing.T) {
 			f := newManySplitsOn(t, flavor)
 			w := f.stack.startWorker(t, f.queue)
 			run := f.start(t)
-			eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+			eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 			w.kill()
 			claimed := len(f.ledgerFiles(run, "splits"))
 			require.Less(t, claimed, f.units, "it was the middle")
@@ -148,7 +148,7 @@ func TestWorkerKilledAfterPublish(t *testing.T) {
 		w := f.stack.startWorker(t, f.queue)
 		run := f.start(t)
 		snapshot := filepath.Join(f.warehouse, "ods.db", "orders", "snapshot", "snapshot-1")
-		for deadline := time.Now().Add(time.Minute); ; {
+		for deadline := time.Now().Add(patience); ; {
 			if _, err := os.Stat(snapshot); err == nil {
 				break
 			}
@@ -188,7 +188,7 @@ func TestCancel(t *testing.T) {
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	r := f.stack.run(t, "abort", run)
 	require.Equal(t, 1, r.code, "a run that goes on is not aborted behind its back")
 	require.Contains(t, r.stderr, "starter cancel "+run)
@@ -211,7 +211,7 @@ func TestResumeAfterTerminate(t *testing.T) {
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
 	table := activities.WorkflowID("file://"+f.warehouse, target())
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), table, "", "test"))
@@ -235,7 +235,7 @@ func TestResumeReadsOnlyWhatIsMissing(t *testing.T) {
 	f := newManySplits(t)
 	w := f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, 2*time.Minute, "nine of ten units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > f.units*9/10 })
+	eventually(t, patience, "nine of ten units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > f.units*9/10 })
 	w.kill()
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), activities.WorkflowID("file://"+f.warehouse, target()), "", "test"))
@@ -262,7 +262,7 @@ func TestAbortAfterTerminate(t *testing.T) {
 	f := newManySplits(t)
 	f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), activities.WorkflowID("file://"+f.warehouse, target()), "", "test"))
 	require.NotEmpty(t, dataFiles(t, f.warehouse))
@@ -285,7 +285,7 @@ func TestWorkerDrainsOnSIGTERM(t *testing.T) {
 	f := newManySplits(t)
 	w := f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
 	err := w.cmd.Wait()
 	require.NoError(t, err, "the worker ends with 0: %s", w.log)

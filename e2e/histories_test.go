@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -106,14 +105,14 @@ func TestHistoriesReplay(t *testing.T) {
 	require.Equal(t, 5, r.n["table-continued"], "300 units in executions of 70 activities")
 
 	run = f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	w.kill()
 	f.stack.startWorker(t, f.queue)
 	f.finish(t, run)
 	r.record(t, "table-worker-lost", table)
 
 	run = f.start(t)
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 	require.Zero(t, f.stack.run(t, "cancel", run).code)
 	r.record(t, "sync-cancelled", run)
 	r.record(t, "table-cancelled", table)

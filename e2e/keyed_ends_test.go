@@ -3,7 +3,6 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,7 +57,7 @@ func (f *manySplits) terminatedInMerge(t *testing.T) string {
 	t.Helper()
 	w := f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, 2*time.Minute, "merges are planned", func() bool { return contains(f.ledgerFiles(run, ""), "merges.json") })
+	eventually(t, patience, "merges are planned", func() bool { return contains(f.ledgerFiles(run, ""), "merges.json") })
 	w.kill()
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
 	require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), activities.WorkflowID("file://"+f.warehouse, target()), "", "test"))

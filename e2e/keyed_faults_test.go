@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,7 +60,7 @@ func TestKeyedHistoriesReplay(t *testing.T) {
 	} {
 		before = snapshots()
 		run = f.start(t)
-		eventually(t, 2*time.Minute, kill.kind, func() bool { return kill.when(run) })
+		eventually(t, patience, kill.kind, func() bool { return kill.when(run) })
 		w.kill()
 		w = f.stack.startWorker(t, f.queue)
 		s := f.finish(t, run)
@@ -80,7 +79,7 @@ func TestKeyedHistoriesReplay(t *testing.T) {
 		}
 		return false
 	}
-	eventually(t, 2*time.Minute, "a compaction", compacted)
+	eventually(t, patience, "a compaction", compacted)
 	require.NoError(t, f.stack.client.GetWorkflow(t.Context(), keeps, "").Get(t.Context(), nil))
 	r.record(t, "upkeep-due", keeps)
 	exact()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -259,7 +258,7 @@ func TestWorkerKilledInMerge(t *testing.T) {
 			})
 			w := f.stack.startWorker(t, f.queue)
 			run := f.start(t)
-			eventually(t, time.Minute, name, func() bool { return moment(f, run) })
+			eventually(t, patience, name, func() bool { return moment(f, run) })
 			w.kill()
 			f.stack.startWorker(t, f.queue)
 			sum := f.finish(t, run)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,9 +16,8 @@ import (
 // Amounts move between two shards that are read at one moment, and the worker is killed with kill -9 while it reads: another
 // worker reads all of it again, at a new moment, and claims it once. So nothing has been moved by half.
 func TestWorkerKilledInAMoment(t *testing.T) {
-	t.Parallel()
 	const accounts, parts = 10_000, 4
-	m := testenv.Shared(t, testenv.FlavorMariaDB)
+	m := testenv.MariaDB(t) // transactions of other tests would be taken for the run's
 	database := m.NewDatabase(t)
 	for shard := range 2 {
 		m.Exec(t, fmt.Sprintf("CREATE TABLE %s.orders_%d (id INT PRIMARY KEY, amount BIGINT NOT NULL)", database, shard),
@@ -36,7 +34,7 @@ func TestWorkerKilledInAMoment(t *testing.T) {
 	moved := moveAmounts(t, m, database, accounts)
 	w := f.stack.startWorker(t, f.queue)
 	run := f.start(t)
-	eventually(t, time.Minute, "three transactions beside the one that moves amounts", func() bool {
+	eventually(t, patience, "three transactions beside the one that moves amounts", func() bool {
 		n, err := strconv.Atoi(m.QueryValue(t, "SELECT COUNT(*) FROM information_schema.innodb_trx"))
 		return err == nil && n > 2
 	})

@@ -166,6 +166,9 @@ func summaryOf(t *testing.T, r result) workflows.Summary {
 	return s
 }
 
+// patience is how long a test waits for what must come, on a machine that has much else to do.
+const patience = 5 * time.Minute
+
 // eventually polls until cond holds.
 func eventually(t *testing.T, within time.Duration, what string, cond func() bool) {
 	t.Helper()

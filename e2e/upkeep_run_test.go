@@ -51,7 +51,7 @@ func TestOrphansBesideALostRun(t *testing.T) {
 			f := newManySplits(t)
 			w := f.stack.startWorker(t, f.queue)
 			run := f.start(t)
-			eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
+			eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run, "splits")) > 20 })
 			w.kill()
 			require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), run, "", "test"))
 			require.NoError(t, f.stack.client.TerminateWorkflow(t.Context(), activities.WorkflowID("file://"+f.warehouse, target()), "", "test"))
@@ -130,7 +130,7 @@ func (f *manySplits) inTheMiddle(t *testing.T, w *process, started result) {
 	t.Helper()
 	var run struct{ Run string }
 	require.NoError(t, json.Unmarshal([]byte(started.stdout), &run))
-	eventually(t, time.Minute, "some units are claimed", func() bool { return len(f.ledgerFiles(run.Run, "splits")) > 20 })
+	eventually(t, patience, "some units are claimed", func() bool { return len(f.ledgerFiles(run.Run, "splits")) > 20 })
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGSTOP))
 	require.Less(t, len(f.ledgerFiles(run.Run, "splits")), f.units, "it was the middle")
 	compacted := f.keep(t, "compact", "--full")
@@ -179,7 +179,7 @@ func TestMaintenanceBySchedule(t *testing.T) {
 			}
 			last = d.Snapshots[0].ID
 			return len(d.Files) == 1
-		}, time.Minute, time.Second, "one snapshot of one file is left")
+		}, patience, time.Second, "one snapshot of one file is left")
 		require.EqualValues(t, (turn+1)*f.rows, java.Count(t, f.warehouse, "ods.orders", 0).Rows)
 		load()
 	}
