@@ -176,7 +176,7 @@ func TestFaultSweepOfIncrementalRun(t *testing.T) {
 				t.Run(table+", "+fault+", "+ending, func(t *testing.T) {
 					t.Parallel()
 					points := 0
-					for broke := true; broke; points += stride() {
+					for broke := true; broke; points += strideOf(23) {
 						synctest.Test(t, func(t *testing.T) {
 							s := newSweep(t, base, false)
 							incremental(&s.job.Tables[0])

@@ -250,14 +250,17 @@ func endings() map[string]func(s *sweep, rest []step) {
 	}
 }
 
-var everyPoint = flag.Bool("every-point", false, "sweep every operation instead of every seventh")
+var everyPoint = flag.Bool("every-point", false, "sweep every operation instead of every seventh, or of some sweeps fewer")
 
 // stride is from one point of a sweep to the next. `make sweep` leaves none out.
-func stride() int {
+func stride() int { return strideOf(7) }
+
+// strideOf is a stride of so many for sweeps whose every point takes long.
+func strideOf(n int) int {
 	if *everyPoint {
 		return 1
 	}
-	return 7
+	return n
 }
 
 // TestFaultSweep breaks operations on the stores that a run makes, in every way, and lets the run end in every way.
