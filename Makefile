@@ -10,7 +10,7 @@ LONG := github.com/tributary-lake/tributary/e2e/flink github.com/tributary-lake/
 # The packages to test instead of all but the long legs. devstack, tools and the test-only modules have their own go.mod.
 PKGS ?=
 # Three packages at once, and four tests of one that allow it: they wait for servers and time-outs half of their time.
-GOTEST := $(TOOL) gotestsum --format pkgname-and-test-fails -- -race -timeout 40m -p 3 -parallel 4
+GOTEST := $(TOOL) gotestsum --format pkgname-and-test-fails -- -race -timeout 55m -p 3 -parallel 4
 FUZZTIME ?= 5s
 CHAOS ?= 10m
 RELEASE ?= 0.1.0

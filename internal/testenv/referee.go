@@ -33,7 +33,7 @@ type JavaReferee struct {
 }
 
 // asks tells whether a second referee is asked about this read. It starts a JVM each time, which takes seconds of a processor, so
-// from the sixth read of a test binary on it is asked about every twentieth.
+// from the fourth read of a test binary on it is asked about every fortieth.
 func (r *JavaReferee) asks(second string) bool {
 	if second == "" || r.release != DefaultRelease {
 		return false
@@ -45,7 +45,7 @@ func (r *JavaReferee) asks(second string) bool {
 	}
 	n := r.reads[second]
 	r.reads[second]++
-	return n < 5 || n%20 == 0
+	return n < 3 || n%40 == 0
 }
 
 // Release is the release of Paimon, such as 1.4.2.
@@ -102,7 +102,7 @@ func refereeCommand(ctx context.Context, release, classPath string, args ...stri
 
 // Read returns the table's rows as JSON lines of canonical text, sorted by their bytes (e2e/referee/README.md).
 // Snapshot 0 is the latest. When TRIBUTARY_REFEREE names a second referee, the test fails unless it reads the same
-// (it is asked about the first five reads of a test binary, then about every twentieth).
+// (it is asked about the first three reads of a test binary, then about every fortieth).
 func (r *JavaReferee) Read(tb testing.TB, warehouse, table string, snapshot int64) []string {
 	tb.Helper()
 	rows := splitLines(r.do(tb, tableArgs("read", warehouse, table, snapshot)...))
