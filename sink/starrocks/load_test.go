@@ -1,6 +1,7 @@
 package starrocks_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,19 +127,20 @@ func TestPutRefusesRowsThatDoNotFit(t *testing.T) {
 // Every fault at every request: the rows are there once, or nobody can tell and it says so.
 func TestPutUnderEveryFault(t *testing.T) {
 	for _, kind := range srtest.Kinds() {
-		for at, fired := 0, true; fired; at++ {
-			fired = false
+		for at, struck := 0, true; struck; at++ {
+			var fired atomic.Bool // the server's goroutines set it
 			s := cluster(t, srtest.Options{FrontEnds: 2})
 			c := client(t, s, hurried(kind))
 			s.Script(func(p srtest.Point) srtest.Fault {
 				if p.N != at {
 					return srtest.Fault{}
 				}
-				fired = true
+				fired.Store(true)
 				return srtest.Fault{Kind: kind}
 			})
 			_, err := c.Put(t.Context(), orders, "L", body(t, 0, 10))
 			s.Flush()
+			struck = fired.Load()
 			got := s.Rows("shop", "orders")
 			if err == nil {
 				require.Equal(t, want(0, 10), got, "%s at request %d", kind, at)

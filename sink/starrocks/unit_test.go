@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,15 +260,15 @@ func TestEveryFaultAtEveryRequestLoadsEachRowOnce(t *testing.T) {
 	for _, kind := range srtest.Kinds() {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			for at, fired := 0, true; fired; at++ {
-				fired = false
+			for at, struck := 0, true; struck; at++ {
+				var fired atomic.Bool // the server's goroutines set it
 				s := cluster(t, srtest.Options{FrontEnds: 2})
 				c := client(t, s, hurried(kind))
 				s.Script(func(p srtest.Point) srtest.Fault {
 					if p.N != at {
 						return srtest.Fault{}
 					}
-					fired = true
+					fired.Store(true)
 					return srtest.Fault{Kind: kind}
 				})
 				var claimed []sink.Part
@@ -282,6 +283,7 @@ func TestEveryFaultAtEveryRequestLoadsEachRowOnce(t *testing.T) {
 					require.NoError(t, c.Commit(t.Context(), p), "fault at request %d", at)
 				}
 				s.Flush()
+				struck = fired.Load()
 				hasty := client(t, s, hurried(kind), func(c *starrocks.Config) { c.Patience = time.Second })
 				for _, l := range lost {
 					state, err := hasty.RollBack(t.Context(), orders, l)
