@@ -37,12 +37,11 @@ test: ## all tests but the long legs, with -race against real servers, fetching 
 	$(MAKE) -C devstack test
 	cd examples/composecheck && GOWORK=off go test ./...
 
-test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more), MinIO (built from source), a thousand commits in HDFS, plans of large sources, tables of 100,000 rows for every key, twenty incremental runs each of which loses its worker, fifty runs in chaos
+test-all: test ## test, then the long legs: Apache Flink on our tables (220 MB more), MinIO (built from source), a thousand commits in HDFS, plans of large sources, tables of 100,000 rows for every key, fifty runs in chaos
 	$(GOTEST) $(LONG)
 	$(GOTEST) ./lake/fileio/s3 -minio -commits 1000
 	$(GOTEST) ./lake/fileio/hdfs -run TestCommitRace -commits 1000
 	$(GOTEST) ./source/mysql -run 'TestEveryKeyIsReadOnce/mariadb' -split-rows 100000
-	$(GOTEST) ./e2e -run TestTwentyIncrementalRuns -incremental-runs 20
 	$(GOTEST) ./e2e/chaos -for 0s -runs 50
 
 race: test ## the same as test: -race is always on

@@ -298,7 +298,7 @@ func TestWiderOutput(t *testing.T) {
 		for i, c := range table.Columns {
 			r.Outputs = append(r.Outputs, source.Output{Column: c, Type: becomes[i]})
 		}
-		r.Outputs = append(r.Outputs, source.Output{Type: schema.Of(schema.Int)}, source.Output{Type: schema.StringType(), Constant: &constant},
+		r.Outputs = append(r.Outputs, source.Output{Type: schema.Of(schema.Int)}, source.Output{Type: schema.StringType(), Constant: &constant, Provenance: source.FromDatabase},
 			source.Output{Type: schema.StringType().WithNotNull(true), Provenance: source.FromTable})
 		rows, _, err := collect(t.Context(), s.source, r)
 		require.NoError(t, err)
