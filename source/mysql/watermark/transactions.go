@@ -5,16 +5,21 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"time"
 
 	driversql "github.com/go-sql-driver/mysql"
 )
 
 const (
-	// pause is longer than the server repeats a list of transactions.
-	pause = 120 * time.Millisecond
-	// patience is how long is waited for transactions to end, or for a list that is not old.
+	// pause is longer than the server repeats a list of transactions: 100 ms after it was last asked, by anybody. Plans that ask in
+	// step would keep the list old for each other, so that up to spread more is waited.
+	pause  = 120 * time.Millisecond
+	spread = 480 * time.Millisecond
+	// patience is how long is waited for transactions to end.
 	patience = 5 * time.Second
+	// renewal is how long is waited for a list that is not old.
+	renewal = 30 * time.Second
 )
 
 // transaction is one that was open and may have written. A number would not do: it changes with the first write.
@@ -26,12 +31,15 @@ type transaction struct {
 // errBlind tells that the account, or the server, does not show transactions.
 var errBlind = errors.New("transactions are not shown")
 
+// errOld ends a plan: without a list that is not old rows of open transactions would be passed over.
+var errOld = errors.New("information_schema.innodb_trx stays old: the server renews it only when nobody has asked for 100 ms, so another program asks all the time: let it ask less often")
+
 const codeSpecificDenied = 1227
 
 // open lists the transactions of others that may have written something that is not visible yet. Those that only read, or that have
 // done nothing so far, have not.
 func (p *planner) open(ctx context.Context) ([]transaction, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%w: the list of them stays old", errBlind))
+	ctx, cancel := context.WithTimeoutCause(ctx, renewal, errOld)
 	defer cancel()
 	for {
 		found, fresh, err := p.list(ctx)
@@ -129,7 +137,7 @@ func oldest(all []transaction) time.Time {
 }
 
 func wait(ctx context.Context) error {
-	timer := time.NewTimer(pause)
+	timer := time.NewTimer(pause + mathrand.N(spread))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
